@@ -152,6 +152,7 @@ private:
     std::optional<waveform_judge> d_judge;
     std::optional<label_refiner> d_refiner;
     float d_residual_limit = 0; // rms of a float, below which the waveform is updated
+    bool d_compares = false;    // whether residuals show which network is better
     std::array<rivalry, 3> d_rivals;
     std::array<std::vector<std::uint8_t>, 3> d_decisions;
     std::vector<std::uint8_t> d_refined;

@@ -344,6 +344,22 @@ BOOST_AUTO_TEST_CASE(and_so_it_is_where_the_waveform_does_not_explain_what_is_de
     BOOST_REQUIRE(watching.refined());
 }
 
+// Half the distance of PAM4's neighbours is 1/√5 of the rms: residuals count up to a noise of 0.8 of that.
+BOOST_AUTO_TEST_CASE(residuals_show_nothing_where_the_training_was_noisy)
+{
+    expected_waveform waveform = *offline.waveform;
+    const float half = std::sqrt(waveform.power() / 5);
+    offline.net = bad;
+    for (const float part : { 0.75f, 0.85f }) {
+        waveform.set(waveform.affine(), waveform.table(), part * half);
+        offline.set_waveform(waveform);
+        guard watching(offline, true, 1, batch);
+        for (int i = 0; i < 50; ++i)
+            BOOST_TEST(!watching.judge(next(), good));
+        BOOST_TEST(watching.in_use() == (part < 0.8f ? guard::adaptive : guard::offline));
+    }
+}
+
 /* A sender whose highest level has come nearer, in so much noise that the residual is twice that of the
  * training from the beginning. Of 96,000 symbols a threshold in the middle of the present levels has 74 errors, and
  * labels by a waveform that did not follow had 490. */
