@@ -194,7 +194,7 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                    + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
     elif settings["guard"] and mode != "off" and not core.losses[settings["loss"]].supervised:
         click.echo(f"no guard and no estimated BER: {model} has neither its error rate nor an expected waveform; "
-                   "adann train writes models that have both, from 1000 symbols on"
+                   "adann train writes models that have both, from 200 symbols on"
                    if math.isnan(trained.symbol_error_rate) and not trained.waveform
                    else "no estimated BER: fewer than 4096 symbols were learnt from")
     if mode == "live" and received.dropped:

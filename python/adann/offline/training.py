@@ -33,7 +33,7 @@ from .learners import CoreLearner, TorchLearner
 BACKENDS = ("core", "torch")
 STARTS = {"random": (False,), "either": (False, True)}  # whether each network starts from the linear equalizer
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
-_FEWEST_FOR_WAVEFORM = 1000  # symbols
+_FEWEST_FOR_WAVEFORM = 200  # symbols
 _HELD_BACK = 16384  # symbols at most
 _FITTED = 16384  # symbols that the linear equalizer of a start is fitted to, at most
 _TOGETHER = 16384  # symbols whose windows are copied out at once
@@ -83,7 +83,8 @@ class TrainingSettings:
         seen = min(max(_LEAST_SEEN, 64 * symbols), _MOST_SEEN) * (1 + (points.size >= 16))
         return cls(**{"optimizer": "adam", "batch": 2 ** min(10, max(6, round(math.log2(symbols / 128)))),
                       "epochs": max(2, -(-seen // symbols)), "noise": round(min(_MOST_NOISE, apart / 3), 3),
-                      "patience": max(8, 80_000 // symbols) if symbols >= 500 else 0, "start": "either", **given})
+                      "patience": max(8, 80_000 // symbols) if symbols >= _FEWEST_FOR_WAVEFORM else 0,
+                      "start": "either", **given})
 
     def __post_init__(self):
         for name, value, allowed in (("optimizer", self.optimizer, LEARNING_RATES),
@@ -130,7 +131,7 @@ class Score:
 
 @dataclass
 class Trained:
-    """model: core.model, with an expected waveform unless trained on fewer than 1000 symbols.
+    """model: core.model, with an expected waveform unless trained on fewer than 200 symbols.
     delay: see alignment.find_delay; 0 of a blind start. train, test: Score of the known symbols of the part trained
     on and of the rest; test is None if there is no rest. conventional: {"slicer", "linear equalizer": Score} of the
     same rest, fitted to the same part, see conventional.py; {} without a rest. blind_ratio: the blind equalizer's
