@@ -3,6 +3,7 @@
 
 #include "core/common/cholesky.h"
 #include "core/signal/peak.h"
+#include "core/signal/rotate.h"
 #include "core/signal/rotation_power.h"
 
 #include <algorithm>
@@ -15,7 +16,6 @@ namespace {
 
 using number = std::complex<double>;
 
-constexpr double whole_turn = 2 * M_PI;
 constexpr std::size_t stretch =
     1024;                       // symbols over which the carrier's frequency is constant
 constexpr double chance = 1e-6; // false alarm probability of a line

@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/signal/named_constellations.h"
+#include "core/signal/rotate.h"
 
 #include <nlohmann/json.hpp>
 
@@ -181,7 +182,7 @@ void constellation::find_symmetries()
         });
     for (const bool mirrored : { false, true }) {
         const auto image = [&](point each) { return mirrored ? std::conj(each) : each; };
-        constexpr double whole_turn = 2 * 3.14159265358979323846, rounding = 1e-3;
+        constexpr double rounding = 1e-3;
         std::vector<double> angles; // 0 … whole_turn
         for (const auto& each : around)
             if (std::abs(std::abs(each) - std::abs(outermost)) < 0.01f * d_distance)

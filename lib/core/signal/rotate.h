@@ -12,6 +12,8 @@
 
 namespace gr::adann::core {
 
+inline constexpr double whole_turn = 2 * M_PI; //!< radians
+
 //! re + i im, times c + i s, in place.
 inline void rotate(float& re, float& im, float c, float s)
 {

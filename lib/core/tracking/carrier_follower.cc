@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/carrier_follower.h"
 
+#include "core/signal/rotate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -8,7 +10,6 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double whole_turn = 2 * M_PI;
 // Residual over noise: a mean over five blocks of complex samples has a deviation of 0.05.
 constexpr float more_than_noise = 1.25f;
 // Residual of the taps on a signal without noise, by their regularisation: -60 dB.

@@ -2,6 +2,8 @@
 #include "core/tracking/carrier_line.h"
 
 #include "core/common/split_mix.h"
+#include "core/signal/peak.h"
+#include "core/signal/rotate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +13,6 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double whole_turn = 2 * M_PI;
 constexpr double most_turned = 0.4; // cycles of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
 
@@ -125,8 +126,7 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
     const double before = std::norm(sum(at - step)), behind = std::norm(sum(at + step));
     if (std::max(before, behind) > most) // at an edge, of a line beyond it
         return {};
-    if (const double bend = 2 * most - before - behind; bend > 0)
-        at += std::clamp((behind - before) / (2 * bend), -0.5, 0.5) * step;
+    at += offset_of_peak(before, most, behind) * step;
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
     const double phase =

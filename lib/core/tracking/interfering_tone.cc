@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/interfering_tone.h"
 
+#include "core/signal/rotate.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,7 +11,6 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double whole_turn = 2 * M_PI;
 constexpr std::size_t apart = 65'536; // samples from one search to the next
 constexpr std::size_t slow = 8;       // bins on each side of 0, for offsets and hum
 constexpr std::size_t line_bins = 4;  // bins of a line on each side of its largest one

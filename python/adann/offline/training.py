@@ -38,6 +38,8 @@ _HELD_BACK = 16384  # symbols at most
 _FITTED = 16384  # symbols that the linear equalizer of a start is fitted to, at most
 _TOGETHER = 16384  # symbols whose windows are copied out at once
 _LEAST_SEEN, _MOST_SEEN = 2_500_000, 10_000_000  # symbols in all epochs
+# Nats that a start from the linear equalizer has to gain: where both are right, noise has made the wider margins.
+_CLEAR_GAIN = 0.01
 _GAIN = 1e-3  # of the loss held back: less is none
 _LAST_RATE = 0.2  # of the learning rate, for the last part
 _MOST_NOISE = 0.3  # deviation added to samples of unit power
@@ -51,7 +53,7 @@ class TrainingSettings:
     learning_rate: None takes the optimizer's own in LEARNING_RATES. seed: of the first weights and
     the order of the symbols, the same ones for both backends: core, the faster one, or torch.
     start: random, of the weights; or either: a second network starts from the linear equalizer of the labels, without
-    noise, and the one with the lower loss on the part held back is kept. That needs patience, and hidden layers of two
+    noise, and kept if it has a lower loss on the part held back, by 0.01 nats. That needs patience, and hidden layers of two
     neurons or more, of complex points four; else start is random.
     noise: deviation of the Gaussian noise added to the samples, of unit power, of each batch anew.
     patience: epochs without a gain on the last fifth of the trained part, which is held back for that, after which the
@@ -309,7 +311,7 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
             progress and (lambda epoch, loss, before=before: progress(before + epoch, loss)), stop)
         if not is_linear and not complete and not epochs:
             raise KeyboardInterrupt
-        if loss <= best:
+        if loss <= best - (_CLEAR_GAIN if is_linear else 0):
             best, parameters = loss, network.parameters.copy()
         before += epochs
         if not complete:

@@ -1,4 +1,5 @@
 /* A carrier that is known, followed through decisions. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/signal/rotate.h"
 #include "core/tracking/carrier_follower.h"
 #include "tracking/links.h"
 
@@ -12,7 +13,6 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-constexpr double whole_turn = 2 * M_PI;
 constexpr std::size_t step = carrier_follower::step, past = 1024;
 
 // A stream that nothing but a carrier turns, decided at the nearest points.
