@@ -30,11 +30,10 @@ def link(name, symbols, turns, burst, seed):
     return normalized((samples + noise).astype(np.complex64)), labels
 
 
-@pytest.mark.parametrize("name", ["16apsk", "16qam"])
+@pytest.mark.parametrize("name", ["8psk", "16qam"])
 def test_what_follows_a_burst_is_decided_behind_the_filter(name):
-    """Of the last half, 65 periods. Where a burst is taken for a lost stream, 10 (16APSK) and 20 % (16QAM) of the 300
-    symbols after it are wrong; now none and 0.8 %, of some three bursts that are. 4 % are those of 13 and more, which
-    has a probability of some 1e-5."""
+    """Of the last half, 65 periods. Where a burst is taken for a lost stream, 12 (8PSK) and 20 % (16QAM) of
+    the 300 symbols after it are wrong; now 0.7 and 1.1 %."""
     samples, labels = link(name, TRAINING, 0, 1, 1)
     model = train(samples, labels, name, SPS, 6, TrainingSettings.fitted(TRAINING, core.constellation(name))).model
     samples, labels = link(name, SYMBOLS, 0.6, 5.6, 2)
@@ -46,4 +45,4 @@ def test_what_follows_a_burst_is_decided_behind_the_filter(name):
     rest = last & (at >= NOISY + AFTERWARDS) & (at < PERIOD - 8)
     assert wrong["frozen"][rest].mean() > 0.05
     assert wrong["default"][rest].mean() < 1e-3
-    assert wrong["default"][after].mean() < 0.04
+    assert wrong["default"][after].mean() < 0.03

@@ -19,7 +19,7 @@ constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
 constexpr float surprise = 2;             // standard deviations of blocks' residuals
-constexpr float far_more = 2;             // times as much: beyond chance
+constexpr float far_more = 4;             // times as much: a burst, or a jump
 constexpr float least_weight = 1.0f / 64; // of a block
 constexpr float most_more = 1000; // relative excess: of a signal at 30 dB that is lost
 constexpr int few_steps = 4, many_steps = 12;            // of conjugate gradients

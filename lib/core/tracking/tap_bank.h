@@ -49,7 +49,7 @@ inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192,
  * Time constants of less than four such blocks are not updated. When a block's residual exceeds
  * the mean by two standard deviations, every block is used again, and the time constants that
  * were not updated start from the taps in use. A block
- * with more than twice the mean residual is weighted by the inverse of its noise, since it may be a
+ * with more than four times the mean residual is weighted by the inverse of its noise, since it may be a
  * burst: weighted least squares.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter

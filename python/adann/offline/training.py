@@ -38,8 +38,7 @@ _HELD_BACK = 16384  # symbols at most
 _FITTED = 16384  # symbols that the linear equalizer of a start is fitted to, at most
 _TOGETHER = 16384  # symbols whose windows are copied out at once
 _LEAST_SEEN, _MOST_SEEN = 2_500_000, 10_000_000  # symbols in all epochs
-# Nats that a start from the linear equalizer has to gain: where both are right, noise has made the wider margins.
-_CLEAR_GAIN = 0.01
+_DEVIATIONS = 2  # fewer errors, of a start from the linear equalizer: else noise has made the wider margins
 _GAIN = 1e-3  # of the loss held back: less is none
 _LAST_RATE = 0.2  # of the learning rate, for the last part
 _MOST_NOISE = 0.3  # deviation added to samples of unit power
@@ -53,8 +52,8 @@ class TrainingSettings:
     learning_rate: None takes the optimizer's own in LEARNING_RATES. seed: of the first weights and
     the order of the symbols, the same ones for both backends: core, the faster one, or torch.
     start: random, of the weights; or either: a second network starts from the linear equalizer of the labels, without
-    noise, and kept if it has a lower loss on the part held back, by 0.01 nats. That needs patience, and hidden layers of two
-    neurons or more, of complex points four; else start is random.
+    noise, and is kept if it makes fewer errors on the part held back, by two standard deviations. That needs patience,
+    and hidden layers of two neurons or more, of complex points four; else start is random.
     noise: deviation of the Gaussian noise added to the samples, of unit power, of each batch anew.
     patience: epochs without a gain on the last fifth of the trained part, which is held back for that, after which the
     learning rate falls to a fifth, as it does after two thirds of the epochs, and after as many again the training
@@ -299,20 +298,21 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
     held = taught[taught.size - taught.size // 5 if settings.patience else taught.size:]
     taught, held = taught[:taught.size - held.size], held[:_HELD_BACK]
     can_be_linear = taught.size and held.size and min(settings.hidden, default=2) >= 2 * (1 + symbols.is_complex)
-    best, parameters, before = math.inf, network.parameters.copy(), 0
+    fewest, parameters, before = 0, network.parameters.copy(), 0
     for is_linear in STARTS[settings.start if can_be_linear else "random"]:
         if is_linear:
             some = taught[:_FITTED]
             network.initialize_linear(settings.seed, symbols, features[some], labels[some])
         else:
             network.initialize(settings.seed)
-        loss, epochs, complete = _descend(
+        epochs, complete = _descend(
             learner, network, features, labels, taught, held, 0 if is_linear else settings.noise, settings,
             progress and (lambda epoch, loss, before=before: progress(before + epoch, loss)), stop)
         if not is_linear and not complete and not epochs:
             raise KeyboardInterrupt
-        if loss <= best - (_CLEAR_GAIN if is_linear else 0):
-            best, parameters = loss, network.parameters.copy()
+        wrong = np.count_nonzero(network.decide(features[held])[0] != labels[held]) if held.size else 0
+        if not is_linear or fewest - wrong > _DEVIATIONS * math.sqrt(fewest + wrong):
+            fewest, parameters = wrong, network.parameters.copy()
         before += epochs
         if not complete:
             break
@@ -323,8 +323,8 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
 def _descend(learner, network, features, labels, taught, held, noise, settings, progress, stop):
     """Train the network from its present parameters.
 
-    Returns the least loss of the symbols held back, whose parameters the network has then, or the last epoch's where
-    there are none; how many epochs were finished; whether it was not stopped.
+    Returns how many epochs were finished, and whether it was not stopped. The parameters are those of the least loss of
+    the symbols held back, or the last ones where there are none.
     """
     random = np.random.default_rng(settings.seed)
     best, parameters, waited, rate = math.inf, network.parameters.copy(), 0, settings.learning_rate
@@ -355,7 +355,7 @@ def _descend(learner, network, features, labels, taught, held, noise, settings, 
             progress(epoch, total / taught.size)
         network.parameters[:] = learner.parameters()
         if not held.size:
-            best, parameters = total / taught.size, network.parameters.copy()
+            parameters = network.parameters.copy()
             continue
         loss = _cross_entropy(network, features[held], labels[held])
         waited = 0 if loss < (1 - _GAIN) * best else waited + 1
@@ -368,7 +368,7 @@ def _descend(learner, network, features, labels, taught, held, noise, settings, 
         elif waited >= settings.patience:
             break
     network.parameters[:] = parameters
-    return best, epoch, complete
+    return epoch, complete
 
 
 def _cross_entropy(network, features, labels):
