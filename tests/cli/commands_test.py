@@ -104,8 +104,10 @@ def gmi_of_pam4(model, samples, sent):
     samples = np.pad((samples - samples.mean()) / samples.std(), reach).astype(np.float32)
     windows = np.lib.stride_tricks.sliding_window_view(samples, model.network.sizes[0])[::model.sps][:sent.size]
     _, p = model.network.decide(np.ascontiguousarray(windows))
-    likely = np.stack([p[:, [2, 3]].sum(1), p[:, [1, 3]].sum(1)], axis=1)  # a 1: of the first bit, of the second
-    told = np.where(np.stack([sent >> 1, sent & 1], axis=1), likely, 1 - likely)
+    p = p.astype(float)  # of a bit a 1 and a 0 are summed apart: 1 less the other one would be rounded
+    ones, zeros = (np.stack([p[:, first].sum(1), p[:, second].sum(1)], axis=1)
+                   for first, second in (([2, 3], [1, 3]), ([0, 1], [0, 2])))
+    told = np.where(np.stack([sent >> 1, sent & 1], axis=1), ones, zeros)
     return 2 + np.log2(np.maximum(told, 2e-9)).sum(axis=1).mean()
 
 
