@@ -30,7 +30,8 @@ namespace gr::adann::core {
  * candidate (sequential_test) is put into use. While the adaptive network is in use and
  * significantly better than the last good one, a copy of it becomes the last good one. While it is
  * not in use and significantly worse, training starts over from the network in use: a rollback,
- * which changes no decision. The data need not be random.
+ * which changes no decision. The data need not be random. Where the training was so noisy that
+ * residuals do not show which network is better, the offline network stays in use.
  *
  * Without an expected waveform the adaptive network decides, unless its
  * symbol error rate, estimated without labels, is more than twice the
@@ -50,8 +51,7 @@ public:
     /*! \param initial the offline network, its error rate and its temperatures
      * \param scrambled whether the data is random, so that patterns are evidence of errors
      * \param seed of the symbols that are drawn
-     * \param batch symbols of a batch, for a waveform_judge
-     * by the model's expected waveform; 0: none */
+     * \param batch symbols of a batch, for a waveform_judge by the model's expected waveform; 0: none */
     guard(const model& initial,
           bool scrambled,
           std::uint64_t seed,

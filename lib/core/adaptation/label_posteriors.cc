@@ -152,9 +152,10 @@ void label_posteriors::look(std::size_t fresh)
     for (std::size_t i = window - fresh; i < window; ++i) {
         const alternatives& own = d_alternatives[d_labels[i]];
         d_residuals[i] = residual_of(d_matches[i]);
-        float best = larger_ratio(own, i, 0, d_matches[i], d_residuals[i]);
+        float best = posterior_ratio(own, i, 0, d_matches[i], d_residuals[i], 0);
         for (std::size_t k = 1; k < own.near; ++k)
-            best = std::max(best, larger_ratio(own, i, k, d_matches[i], d_residuals[i]));
+            best = std::max(best,
+                            posterior_ratio(own, i, k, d_matches[i], d_residuals[i], 0));
         d_best[i] = best;
     }
     for (std::size_t i = 0; i < window; ++i)
@@ -176,9 +177,10 @@ void label_posteriors::look_at_pairs()
                 label_descent::match matched = d_matches[k];
                 take(matched, own.of[a].step, d_products[later]);
                 const float left = residual_of(matched);
-                const float alone = larger_ratio(own, i, a, d_matches[i], d_residuals[i]);
+                const float alone =
+                    posterior_ratio(own, i, a, d_matches[i], d_residuals[i], 0);
                 for (std::size_t b = 0; b < its.near; ++b)
-                    if (alone + larger_ratio(its, k, b, matched, left) > -unlikely)
+                    if (alone + posterior_ratio(its, k, b, matched, left, 0) > -unlikely)
                         d_unsure[i] = d_unsure[k] = true;
             }
         }
@@ -392,7 +394,8 @@ void label_posteriors::go_forward(std::size_t first, std::size_t last)
             const auto matched = matched_by(from, k);
             const float left = residual_of(matched);
             for (std::size_t a = 0; a < own.all; ++a) {
-                const float larger = larger_ratio<has_priors>(own, k, a, matched, left);
+                const float larger =
+                    posterior_ratio<has_priors>(own, k, a, matched, left, 0);
                 const promise later =
                     d_strong && d_unsure[k] && larger > -hopeless
                         ? promise_of<has_priors>(from, k, own.of[a], last)
@@ -470,10 +473,10 @@ void label_posteriors::decide_together(std::size_t first, std::size_t last)
             if (found[a + 1] == 0)
                 found[a + 1] =
                     found[0] *
-                    likelihood(
-                        std::min(larger_ratio(own, k, a, d_matches[k], d_residuals[k]),
-                                 -unlikely) -
-                        prior_loss(k, a));
+                    likelihood(std::min(posterior_ratio(
+                                            own, k, a, d_matches[k], d_residuals[k], 0),
+                                        -unlikely) -
+                               prior_loss(k, a));
     }
 }
 

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 namespace gr::adann::core {
@@ -156,26 +157,20 @@ private:
     static float likelihood(float ratio);
     void find_prior_ratios(std::size_t at);
     float most_prior_loss(const state& of, std::size_t at) const;
+    /* The log-likelihood ratio of an alternative, and its prior's, which counts as least_prior at least: from
+     * 0 on it is the larger one of the extrinsic and the posterior ratio. */
     template <bool has_priors = true>
-    float posterior_ratio(const alternatives& of,
-                          std::size_t at,
-                          std::size_t which,
-                          const label_descent::match& matched,
-                          float left) const
+    float
+    posterior_ratio(const alternatives& of,
+                    std::size_t at,
+                    std::size_t which,
+                    const label_descent::match& matched,
+                    float left,
+                    float least_prior = -std::numeric_limits<float>::infinity()) const
     {
         const float found = ratio(of, which, matched, left);
-        return has_priors ? found + d_prior_ratios[at][which] : found;
-    }
-    // The larger one of these two, of which the first is extrinsic.
-    template <bool has_priors = true>
-    float larger_ratio(const alternatives& of,
-                       std::size_t at,
-                       std::size_t which,
-                       const label_descent::match& matched,
-                       float left) const
-    {
-        const float found = ratio(of, which, matched, left);
-        return has_priors ? found + std::max(d_prior_ratios[at][which], 0.0f) : found;
+        return has_priors ? found + std::max(d_prior_ratios[at][which], least_prior)
+                          : found;
     }
     float prior_loss(std::size_t at, std::size_t which) const
     {
@@ -208,8 +203,8 @@ private:
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const label_descent::match* d_matches = nullptr;
-    const float* d_priors = nullptr;         // (window, M), or null
-    std::array<float, window> d_best{};      // larger_ratio() of an alternative
+    const float* d_priors = nullptr;    // (window, M), or null
+    std::array<float, window> d_best{}; // posterior_ratio() of an alternative, from 0 on
     std::array<float, window> d_residuals{}; // residual_of()
     // ln of the a priori probability of alternatives over that of the label decided.
     std::array<std::array<float, most_alternatives>, window> d_prior_ratios{};

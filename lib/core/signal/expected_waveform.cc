@@ -260,7 +260,9 @@ void expected_waveform::set_probabilities(std::vector<float> probabilities)
         sum += each;
     }
     check_range("sum of label probabilities", sum, 1 - rounding, 1 + rounding);
-    if (*std::max_element(probabilities.begin(), probabilities.end()) > 1 - rounding)
+    if (std::count_if(probabilities.begin(), probabilities.end(), [](float each) {
+            return each > 0;
+        }) < 2)
         refuse("label probabilities", "of one label alone", "two labels or more");
     d_probabilities = std::move(probabilities);
 }

@@ -17,6 +17,7 @@ namespace gr::adann::core {
  *
  * Pearson's statistic X² = Σ (n_k - n/M)² / (n/M) of equally probable labels exceeds
  * d + 2 √(d t) + 2 t, d = M - 1, with a probability of at most e^-t, which is 10^-6 here.
+ * One label alone says nothing of the others: they are taken for equally probable.
  * Source: Laurent and Massart, "Adaptive estimation of a quadratic functional by model selection",
  * Annals of Statistics 28, 2000, lemma 1. */
 std::vector<float>

@@ -18,9 +18,10 @@ constexpr std::size_t short_to = 512;          // symbols: longer ones have long
 constexpr std::size_t updates_per_memory = 16; // at least
 constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
-constexpr float surprise = 2;             // standard deviations of blocks' residuals
-constexpr float far_more = 4;             // times as much: a burst, or a jump
-constexpr float least_weight = 1.0f / 64; // of a block
+constexpr float surprise = 2; // standard deviations of blocks' residuals
+constexpr float far_more = 4; // times as much: a burst, or a jump
+constexpr float least_weight =
+    1.0f / 64;                    // of a block: a jump is learnt from its first one on
 constexpr float most_more = 1000; // relative excess: of a signal at 30 dB that is lost
 constexpr int few_steps = 4, many_steps = 12;            // of conjugate gradients
 constexpr std::array<float, 2> lead_keep{ 0.8f, 0.98f }; // of d_leads, a block
@@ -213,7 +214,7 @@ bool tap_bank::is_surprising(float before)
     return surprises;
 }
 
-// Of the latest block, of as much noise as it has more than those before it.
+// Of the latest block in the sums: the inverse of its residual, relative to far_more times the mean.
 float tap_bank::weight(float before) const
 {
     const float more =
@@ -376,7 +377,7 @@ void tap_bank::take_in(const normal_equations& block, float weight)
 
     const normal_equations* more = &block;
     if (weight != 1) {
-        d_weighted.add(0, block);
+        d_weighted = block;
         d_weighted.add(weight - 1, block);
         more = &d_weighted;
     }

@@ -48,9 +48,8 @@ inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192,
  * the link changes: blocks are chosen so that it, and the longer ones, span at least 16 of them.
  * Time constants of less than four such blocks are not updated. When a block's residual exceeds
  * the mean by two standard deviations, every block is used again, and the time constants that
- * were not updated start from the taps in use. A block
- * with more than four times the mean residual is weighted by the inverse of its noise, since it may be a
- * burst: weighted least squares.
+ * were not updated start from the taps in use. A block with more than four times the mean residual
+ * may be a burst of noise: the excess over that weights it down, as in weighted least squares.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
  * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
@@ -156,7 +155,7 @@ private:
     };
     std::array<lead, 2> d_leads;
     float d_latest = 0; // see latest_residual()
-    // Mean of measured::left over the latest blocks; below 0: the score is used.
+    // Mean of measured::residual over the latest blocks; below 0: the score is used.
     float d_measured = -1;
     float d_spread = 0; // mean square relative excess of a block's residual over the mean
     std::size_t d_blocks = 0;    // since the start or a reset

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,7 +31,7 @@ from .evaluate import count
 from .learners import CoreLearner, TorchLearner
 
 BACKENDS = ("core", "torch")
-STARTS = {"random": (False,), "either": (False, True)}  # whether each network starts from the linear equalizer
+STARTS = {"random": ("random",), "either": ("random", "linear")}  # what each network starts from
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 200  # symbols
 _HELD_BACK = 16384  # symbols at most
@@ -292,26 +292,28 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
     """Teach the network the known ones of the labels. Returns how many epochs were finished, and whether
     it was not stopped.
 
-    With patience the last fifth of them is held back to judge by, and the best parameters of all starts are kept.
+    With patience the last fifth of them is held back to judge by, and the parameters of the start that makes the fewest
+    errors there are kept.
     """
     taught = np.flatnonzero(known(labels, network.sizes[-1]))
     held = taught[taught.size - taught.size // 5 if settings.patience else taught.size:]
     taught, held = taught[:taught.size - held.size], held[:_HELD_BACK]
     can_be_linear = taught.size and held.size and min(settings.hidden, default=2) >= 2 * (1 + symbols.is_complex)
     fewest, parameters, before = 0, network.parameters.copy(), 0
-    for is_linear in STARTS[settings.start if can_be_linear else "random"]:
-        if is_linear:
+    for start in STARTS[settings.start if can_be_linear else "random"]:
+        if start == "linear":
             some = taught[:_FITTED]
             network.initialize_linear(settings.seed, symbols, features[some], labels[some])
+            settings = replace(settings, noise=0.0)
         else:
             network.initialize(settings.seed)
         epochs, complete = _descend(
-            learner, network, features, labels, taught, held, 0 if is_linear else settings.noise, settings,
+            learner, network, features, labels, taught, held, settings,
             progress and (lambda epoch, loss, before=before: progress(before + epoch, loss)), stop)
-        if not is_linear and not complete and not epochs:
+        if start == "random" and not complete and not epochs:
             raise KeyboardInterrupt
         wrong = np.count_nonzero(network.decide(features[held])[0] != labels[held]) if held.size else 0
-        if not is_linear or fewest - wrong > _DEVIATIONS * math.sqrt(fewest + wrong):
+        if start == "random" or fewest - wrong > _DEVIATIONS * math.sqrt(fewest + wrong):
             fewest, parameters = wrong, network.parameters.copy()
         before += epochs
         if not complete:
@@ -320,7 +322,7 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
     return before, complete
 
 
-def _descend(learner, network, features, labels, taught, held, noise, settings, progress, stop):
+def _descend(learner, network, features, labels, taught, held, settings, progress, stop):
     """Train the network from its present parameters.
 
     Returns how many epochs were finished, and whether it was not stopped. The parameters are those of the least loss of
@@ -342,8 +344,8 @@ def _descend(learner, network, features, labels, taught, held, noise, settings, 
             index = order[start:start + settings.batch]
             # Only the batch's windows are copied out of the view.
             windows = features[index]
-            if noise:
-                windows += np.float32(noise) * random.standard_normal(windows.shape, dtype=np.float32)
+            if settings.noise:
+                windows += np.float32(settings.noise) * random.standard_normal(windows.shape, dtype=np.float32)
             total += learner.step(windows, labels[index]) * index.size
         if not complete:
             break
