@@ -45,6 +45,16 @@ def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.
     return float(np.exp(found.x))
 
 
+def calibrated_losses(network: core.network, features: npt.NDArray[np.float32],
+                      labels: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    """The cross-entropy of each of the labels uint8 (n,) at the temperature that fits them, (n,)."""
+    if not labels.size:
+        return np.zeros(0)
+    _, posteriors = decide_portions(network, features)
+    scale = 1 / fit_temperature(posteriors, labels)  # they are logits from here on
+    return _log_sum(scale * posteriors.astype(float)) - scale * posteriors[np.arange(labels.size), labels]
+
+
 def _log_sum(logits):
     """log of the sum of exp over the last axis."""
     return np.logaddexp.reduce(logits, axis=-1)

@@ -25,7 +25,7 @@ from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
 from .blind import blind_labels, open_eye
-from .calibration import calibrate, decide_portions, weigh_doubts
+from .calibration import calibrate, calibrated_losses, decide_portions, weigh_doubts
 from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .evaluate import count
 from .learners import CoreLearner, TorchLearner
@@ -38,7 +38,7 @@ _HELD_BACK = 16384  # symbols at most
 _FITTED = 16384  # symbols that the linear equalizer of a start is fitted to, at most
 _TOGETHER = 16384  # symbols whose windows are copied out at once
 _LEAST_SEEN, _MOST_SEEN = 2_500_000, 10_000_000  # symbols in all epochs
-_DEVIATIONS = 2  # fewer errors, of a start from the linear equalizer: else noise has made the wider margins
+_DEVIATIONS = 2  # standard errors of what the linear equalizer's start gains: else noise has made the wider margins
 _GAIN = 1e-3  # of the loss held back: less is none
 _LAST_RATE = 0.2  # of the learning rate, for the last part
 _MOST_NOISE = 0.3  # deviation added to samples of unit power
@@ -52,7 +52,7 @@ class TrainingSettings:
     learning_rate: None takes the optimizer's own in LEARNING_RATES. seed: of the first weights and
     the order of the symbols, the same ones for both backends: core, the faster one, or torch.
     start: random, of the weights; or either: a second network starts from the linear equalizer of the labels, without
-    noise, and is kept if it makes fewer errors on the part held back, by two standard deviations. That needs patience,
+    noise, and is kept if its calibrated loss on the part held back is less by two standard errors. That needs patience,
     and hidden layers of two neurons or more, of complex points four; else start is random.
     noise: deviation of the Gaussian noise added to the samples, of unit power, of each batch anew.
     patience: epochs without a gain on the last fifth of the trained part, which is held back for that, after which the
@@ -292,14 +292,13 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
     """Teach the network the known ones of the labels. Returns how many epochs were finished, and whether
     it was not stopped.
 
-    With patience the last fifth of them is held back to judge by, and the parameters of the start that makes the fewest
-    errors there are kept.
+    With patience the last fifth of them is held back to judge by: which epoch's parameters are kept, and which start's.
     """
     taught = np.flatnonzero(known(labels, network.sizes[-1]))
     held = taught[taught.size - taught.size // 5 if settings.patience else taught.size:]
     taught, held = taught[:taught.size - held.size], held[:_HELD_BACK]
     can_be_linear = taught.size and held.size and min(settings.hidden, default=2) >= 2 * (1 + symbols.is_complex)
-    fewest, parameters, before = 0, network.parameters.copy(), 0
+    least, parameters, before = np.zeros(held.size), network.parameters.copy(), 0
     for start in STARTS[settings.start if can_be_linear else "random"]:
         if start == "linear":
             some = taught[:_FITTED]
@@ -312,9 +311,10 @@ def _fit(learner, network, symbols, features, labels, settings, progress, stop):
             progress and (lambda epoch, loss, before=before: progress(before + epoch, loss)), stop)
         if start == "random" and not complete and not epochs:
             raise KeyboardInterrupt
-        wrong = np.count_nonzero(network.decide(features[held])[0] != labels[held]) if held.size else 0
-        if start == "random" or fewest - wrong > _DEVIATIONS * math.sqrt(fewest + wrong):
-            fewest, parameters = wrong, network.parameters.copy()
+        losses = calibrated_losses(network, features[held], labels[held])
+        gains = least - losses
+        if start == "random" or gains.mean() > _DEVIATIONS * gains.std() / math.sqrt(held.size):
+            least, parameters = losses, network.parameters.copy()
         before += epochs
         if not complete:
             break
