@@ -42,25 +42,37 @@ def equalize(folder, name, *options):
             folder / f"{name}.u8", "-o", folder / f"{name}.out", "--report", folder / f"{name}.json", *options]
 
 
-def peak(arguments):
-    """Bytes of memory that the command came to have, by itself."""
-    program = """import runpy, shutil, sys
-try:
-    runpy.run_path(shutil.which("adann"), run_name="__main__")
-except SystemExit as end:
-    assert not end.code, end.code
+def memory_of(program, *arguments):
+    """Bytes that a Python program came to have."""
+    program += """
 print("peak", next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM")))"""
-    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments[1:])], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", program, *map(str, arguments)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     return 1024 * int(done.stdout.split("peak")[-1])
 
 
-def test_memory_does_not_grow_with_the_capture(tmp_path):
+def peak(arguments):
+    """Bytes of memory that the command came to have, by itself."""
+    return memory_of("""import runpy, shutil, sys
+try:
+    runpy.run_path(shutil.which("adann"), run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code""", *arguments[1:])
+
+
+@pytest.fixture(scope="module")
+def allowed():
+    """Bytes that a command may have: those of Python and its libraries, 107e6 on Debian 12 and 119e6 on Debian 13, and
+    what it needs of its own, 90e6 at most on the former and 95e6 on the latter."""
+    return memory_of("import gnuradio.adann.offline.equalize, scipy.signal") + 100e6
+
+
+def test_memory_does_not_grow_with_the_capture(tmp_path, allowed):
     """Labels alone would be 1 byte a symbol, samples as float32 16; 7 million symbols more."""
     make(tmp_path, "short", 32)
     make(tmp_path, "long", 256)
     short, long = (peak(equalize(tmp_path, name)) for name in ("short", "long"))
-    assert long < 200e6
+    assert long < allowed
     assert long - short < 1 * 224 * TILE
     reports = [json.loads((tmp_path / f"{name}.json").read_text()) for name in ("short", "long")]
     counted = [report["captures"][0] for report in reports]
@@ -72,7 +84,7 @@ def test_memory_does_not_grow_with_the_capture(tmp_path):
 
 
 @pytest.mark.parametrize("command", ["train", "mlse", "supervised", "resample"])
-def test_nor_does_that_of_what_needs_labels(tmp_path, command):
+def test_nor_does_that_of_what_needs_labels(tmp_path, command, allowed):
     """3 million symbols more, as float32 samples 50 MB. --baud is so far off that samples are taken twice."""
     def run(name):
         if command == "resample":
@@ -89,7 +101,7 @@ def test_nor_does_that_of_what_needs_labels(tmp_path, command):
     make(tmp_path, "short", 24)
     make(tmp_path, "long", 24 + 96)
     short, long = (peak(run(name)) for name in ("short", "long"))
-    assert long < 200e6 and long - short < 4 * 96 * TILE
+    assert long < allowed and long - short < 4 * 96 * TILE
 
 
 def make_modulated(folder, name, tiles, at):
@@ -114,7 +126,7 @@ def make_modulated(folder, name, tiles, at):
 
 
 @pytest.mark.parametrize("at", ["carrier", "bursts"])
-def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at):
+def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at, allowed):
     """1.5 million symbols more, at 4 samples 50 MB, of which half is allowed: a clock's lines, 15 MB at most, grow
     to 4 million symbols; in one piece or in 12 bursts."""
     options = ["--carrier"] + ["--bursts"] * (at == "bursts")
@@ -127,11 +139,11 @@ def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at):
         assert len(done.bursts) == (tiles if at == "bursts" else 0)
         power = done.samples[::4][9 * TILE:10 * TILE] ** 4
         assert abs(power.mean()) > 0.8 * abs(power).mean()  # 0 of a carrier that is left
-    assert used[1] < 200e6 and used[1] - used[0] < 0.5 * 32 * 48 * TILE, used
+    assert used[1] < allowed and used[1] - used[0] < 0.5 * 32 * 48 * TILE, used
 
 
 @pytest.mark.parametrize("labels", ["known", "blind"])
-def test_training_on_complex_samples_takes_less_than_200_mb(tmp_path, labels):
+def test_training_on_complex_samples_takes_little_memory(tmp_path, labels, allowed):
     """16QAM, 4 samples a symbol: of 2^19 symbols, which are used of a long record, 17 MB."""
     random, points = np.random.default_rng(1), core.constellation("16qam").points
     sent = random.integers(0, 16, TILE).astype(np.uint8)
@@ -142,7 +154,7 @@ def test_training_on_complex_samples_takes_less_than_200_mb(tmp_path, labels):
     np.tile(sent, 17).tofile(tmp_path / "tx.u8")
     known = ["--reference", tmp_path / "tx.u8"] if labels == "known" else ["--blind"]
     assert peak(["adann", "train", "--capture", tmp_path / "rx.c64", *known, "--constellation", "16qam", "--sps", 4,
-                 "--half-window", 5, "--epochs", 1, "-o", tmp_path / "model.safetensors"]) < 200e6
+                 "--half-window", 5, "--epochs", 1, "-o", tmp_path / "model.safetensors"]) < allowed
 
 
 def test_the_mlse_writes_what_it_decides_in_memory(tmp_path):

@@ -78,16 +78,18 @@ def test_a_headless_twin_runs_to_its_error_rates(name, lowest, highest, compiled
 
 
 def test_a_decoder_loses_fewer_frames_with_soft_bits(compiled):
-    """On a fibre that was moved, noisier than the network knew it; 400 frames of 1000 bits."""
-    done = subprocess.run([sys.executable, "coded_headless.py"], cwd=compiled, capture_output=True, text=True,
-                          timeout=600)
+    """On a fibre that was moved, noisier than the network knew it; 3200 frames of 1000 bits. GNU Radio 3.10.5 loses 15,
+    2200 and 158, 3.10.12 14, 2185 and 58: five standard deviations of a difference of two counts, or more, from each
+    of these limits."""
+    done = subprocess.run([sys.executable, "coded_headless.py", "--frames", "3200"], cwd=compiled,
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     lost = {name: (int(number), int(frames)) for name, number, frames in re.findall(
         r"(.+): (\d+) of (\d+) frames lost", done.stdout)}
     assert list(lost) == ["AdaNN, soft bits", "AdaNN, hard decisions", "linear_equalizer, soft bits"]
-    assert {frames for _, frames in lost.values()} == {400}
+    assert {frames for _, frames in lost.values()} == {3200}
     soft, hard, linear = (number for number, _ in lost.values())
-    assert soft < 12 and 240 < hard < 300 and 12 < linear < 30  # 4, 269 and 18
+    assert soft < 45 and 1900 < hard < 2500 and soft < linear < 300
 
 
 @pytest.mark.parametrize("turns", ["0", "20"])

@@ -174,6 +174,8 @@ top = burst_equalizer_live.burst_equalizer_live()
 top.set_symbol_rate(2e4)
 top.show()
 top.start()
+if hasattr(top, "flowgraph_started"):  # of newer GNU Radios: probes wait until main() sets it
+    top.flowgraph_started.set()
 checks = top.check_equalizer, top.check_linear
 
 def bursts(more):

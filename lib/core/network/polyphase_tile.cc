@@ -22,10 +22,12 @@ tile_features::tile_features(const simd::kernels& kernels, std::size_t dimension
 void tile_features::load(const feature_view& view)
 {
     if (view.stride != d_stride) {
+        const std::size_t columns = tile + (d_row.size() - 1) / view.stride;
+        d_phases.resize(view.stride *
+                        whole_lanes(columns)); // first: it may find no memory
         d_stride = view.stride;
-        d_columns = tile + (d_row.size() - 1) / d_stride;
-        d_pitch = whole_lanes(d_columns);
-        d_phases.resize(d_stride * d_pitch);
+        d_columns = columns;
+        d_pitch = whole_lanes(columns);
         for (std::size_t k = 0; k < d_row.size(); ++k)
             d_row[k] = static_cast<std::uint32_t>(k % d_stride * d_pitch + k / d_stride);
     }

@@ -66,6 +66,11 @@ public:
              std::size_t first,
              std::size_t n,
              float* to);
+    //! n samples by these taps, with their carrier; `to` has room for whole simd::lanes.
+    void run(const float* taps, const signal_planes& from, std::size_t n, planes& to)
+    {
+        d_filter.run(taps, d_sums.pitch(), from, n, to.re.data(), to.im.data());
+    }
 
     /*! Learns from the latest block of symbols whose neighbours are decided, if its samples are usable.
      * \param corrected learns from the residual while decisions are soft

@@ -104,6 +104,7 @@ recovery::recovery(const tracked_stream& stream,
                 d_judge.shape().taps(),
                 d_judge.shape().pitch()),
       d_power(alphabet, waveform->probabilities()),
+      d_timing(stream, alphabet),
       d_blind_taps(std::min(stream.filter.taps(), most_blind_taps)),
       d_settled(stream.filter.identity()),
       d_blind_samples(stream.history.sample(blind_symbols) + d_blind_taps,
@@ -146,8 +147,11 @@ void recovery::check(const tracked_stream& stream)
 {
     const bool was_following = d_state == recovery_state::following;
     apply(exceeds(stream) ? recovery_event::exceeds : recovery_event::passes);
-    if (was_following && d_state == recovery_state::interrupted)
-        d_schedule.postpone(); // a burst of noise may have passed by then
+    const auto [mean, latest] = stream.residual();
+    // A burst of noise may have passed by then; a jump of timing or phase has not.
+    if (was_following &&
+        (d_state == recovery_state::interrupted || latest > far_more * mean))
+        d_schedule.postpone();
 }
 
 void recovery::note_known_symbols()
@@ -257,10 +261,11 @@ void recovery::test(tracked_stream& stream,
     const bool has_known = stream.history.count_unknown(stream.history.latest(n), n) < n;
     if (found == judge::verdict::displaced) {
         fit_latest(stream);
-        /* Labels are late since the channel has walked if it has been followed, and is still nearest to the
-         * one at the last test. */
-        const bool has_walked =
-            d_state == recovery_state::following && displaced(stream).none();
+        /* Labels are late since the channel has walked if it has been followed until lately, and is still
+         * nearest to the one at the last test. */
+        const bool has_walked = is_used() && !d_schedule.is_long_lost() &&
+                                d_state != recovery_state::degraded &&
+                                displaced(stream).none();
         if (has_known || has_walked)
             found = judge::verdict::open;
     }
@@ -269,6 +274,8 @@ void recovery::test(tracked_stream& stream,
     apply(stays_better ? recovery_event::stays_better
           : fails      ? recovery_event::fails
                        : recovery_event::explains);
+    const bool has_changed =
+        found != judge::verdict::displaced && d_usual > 0 && !is_as_usual();
     const bool is_worse = found == judge::verdict::displaced ||
                           (found == judge::verdict::worse && was_used);
     if (found == judge::verdict::displaced) // and so is the channel that was remembered
@@ -276,10 +283,15 @@ void recovery::test(tracked_stream& stream,
     else if (propose_at_level(stream, decides, may_start))
         return;
     const bool has_residual = !std::isnan(stream.filter.bank().residual());
+    const retry_schedule::tries tries =
+        was_lost() || has_changed ? d_schedule.try_again() : retry_schedule::tries{};
     auto result = outcome::open;
-    if (!is_worse && !fails && has_residual)
+    if (tries.timing && propose_timing(stream, decides, may_start))
+        result = outcome::started;
+    else if (!is_worse && !fails && has_residual)
         result = settle(stream, may_start);
-    if (result == outcome::open && was_lost() && propose_blindly(stream, may_start))
+    if (result == outcome::open && tries.blindly && was_lost() &&
+        propose_blindly(stream, may_start))
         result = outcome::started;
     if (result == outcome::started)
         return;
@@ -370,20 +382,25 @@ signal_planes recovery::derotated(const tracked_stream& stream) const
 }
 
 /* The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
- * with the filter and without it. If so, the judge has their channel. */
+ * with the filter and without it; or, where the channel is the one before, whether their residual is what
+ * it was, and that of the stream's labels is not. If so, the judge has their channel. */
 bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
 {
     const sample_history& history = stream.history;
     const std::size_t around = stream.target.reach(), symbols = judge::symbols + around;
     const std::size_t symbol = history.latest(judge::symbols);
-    const float others =
-        std::min(d_judge.residual(history.received(history.owned(symbol)),
-                                  &d_unfiltered_labels[around]),
-                 d_judge.residual(derotated(stream), history.decided(symbol)));
-    return clearly_less(
-        d_judge.residual(proposed.samples, proposed.labels + proposed.n - symbols),
-        others);
+    const float unfiltered = d_judge.residual(history.received(history.owned(symbol)),
+                                              &d_unfiltered_labels[around]);
+    const float present = d_judge.residual(derotated(stream), history.decided(symbol));
+    const float left =
+        d_judge.residual(proposed.samples, proposed.labels + proposed.n - symbols);
+    return clearly_less(left, std::min(unfiltered, present)) ||
+           (proposed.from == hypothesis::source::timing && is_as_usual() &&
+            as_before * left < present);
 }
+
+// Whether the residual of the labels whose channel the judge has is that of when the stream last settled.
+bool recovery::is_as_usual() const { return d_judge.residual() < as_before * d_usual; }
 
 /* A signal that became fainter is decided as inner points: the labels' power is not the constellation's,
  * and they explain little. Decides the latest symbols at the constellation's power, filtered by the taps
@@ -434,11 +451,29 @@ feature_view recovery::at_level(tracked_stream& stream, const float* taps)
     return { filtered, window.stride(), window.dimension(), n };
 }
 
+// Labels half a symbol earlier or more are those of the symbol before.
+bool recovery::propose_timing(tracked_stream& stream,
+                              const network_decider& decides,
+                              bool may_start)
+{
+    const timing_search::decisions found =
+        d_timing.find(stream, d_settled.data(), decides);
+    if (!found.labels)
+        return false;
+    const hypothesis proposed{
+        hypothesis::source::timing, found.labels, d_timing.size(), found.samples, limit()
+    };
+    const int later = 2 * found.earlier >= stream.history.window().sps() ? 1 : 0;
+    if (is_believed(stream, proposed) && may_start &&
+        start(stream, proposed, { later, 0 }))
+        return true;
+    fit_latest(stream);
+    return false;
+}
+
 // The latest symbols by an equalizer that knows nothing but the constellation.
 bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
 {
-    if (!d_schedule.tries_blindly())
-        return false;
     const sample_history& history = stream.history;
     const std::size_t first =
         history.sample(history.next() - blind_symbols) - d_blind_taps / 2;
@@ -493,7 +528,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
     const float most =
         limit() *
         static_cast<float>(history.sample(judge::symbols)); // of what is looked at
-    const bool as_usual = d_usual > 0 ? left < as_before * d_usual : !was_lost();
+    const bool as_usual = d_usual > 0 ? is_as_usual() : !was_lost();
     const bool well = clearly_less(left, most);
     if (!has_enough_pairs(latest, history.classes())) {
         if (!well && d_usual > 0)
@@ -522,9 +557,11 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
         }
     }
     d_channel.remember(d_judge.channel());
-    if (!has_unusual_power(stream))
+    // A larger residual becomes the usual one by and by: until then its cause may be a wrong phase.
+    const bool takes = d_usual == 0 || is_as_usual();
+    if (takes && !has_unusual_power(stream))
         std::copy_n(stream.filter.bank().taps(), d_settled.size(), d_settled.begin());
-    d_usual = left;
+    d_usual = takes ? left : as_before * d_usual;
     forget_loss();
     apply(recovery_event::settles);
     return outcome::settled;
@@ -544,8 +581,8 @@ displacement recovery::displaced(const tracked_stream& stream) const
     return d_channel.find(d_judge.channel(), ahead);
 }
 
-/* Starts from labels after correcting their delay and rotation: labels of a blind equalizer have the
- * extrapolated phase of the latest confirmed test, others the present one. */
+/* Starts from labels after correcting their delay and rotation: those that have no
+ * settled phase have the present one. */
 bool recovery::start(tracked_stream& stream,
                      const hypothesis& proposed,
                      const displacement& by)
@@ -561,7 +598,7 @@ bool recovery::start(tracked_stream& stream,
                                                     static_cast<std::size_t>(by.later)]];
     carrier_follower* const carrier = stream.follower();
     const auto before = carrier ? carrier->settled() : carrier_follower::moment{};
-    if (carrier && proposed.from != hypothesis::source::blind && !carrier->idle())
+    if (carrier && !proposed.has_settled_phase() && !carrier->idle())
         carrier->set_settled(
             carrier->present(stream.history,
                              2 * M_PI * static_cast<double>(by.turned) /
@@ -584,8 +621,10 @@ bool recovery::start(tracked_stream& stream,
 
 void recovery::apply(recovery_event event)
 {
-    const bool was_used = is_used();
+    const bool was_used = is_used(), had_lost = was_lost();
     d_state = after(d_state, event);
+    if (was_lost() && !had_lost)
+        d_schedule.forget_loss(); // tests so far were of a stream that was followed
     d_changes += event == recovery_event::starts || event == recovery_event::trains ||
                  event == recovery_event::resets || is_used() != was_used;
 }

@@ -13,6 +13,7 @@
 #include "core/tracking/label_power.h"
 #include "core/tracking/last_channel.h"
 #include "core/tracking/retry_schedule.h"
+#include "core/tracking/timing_search.h"
 #include "core/tracking/tracked_stream.h"
 
 #include <gnuradio/adann/words.h>
@@ -72,6 +73,7 @@ struct hypothesis {
     enum class source {
         present, //!< the stream's own, which may be late or rotated
         level,   //!< decided at the constellation's power
+        timing,  //!< decided at another sampling instant and phase
         blind    //!< by an equalizer that needs no decision
     };
     source from;
@@ -79,6 +81,12 @@ struct hypothesis {
     std::size_t n;
     signal_planes samples; //!< of judge::symbols, without their carrier
     float most;            //!< residual that taps which start from them may have
+
+    //! Whether the carrier's phase is the one extrapolated from the latest confirmed test.
+    bool has_settled_phase() const
+    {
+        return from == source::timing || from == source::blind;
+    }
 };
 
 /*! Supervises a filtered stream.
@@ -109,13 +117,15 @@ struct hypothesis {
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
  *   is surely another one (label_power.h); after the taps in use, or those when it settled.
+ * - timing: after a loss, the latest symbols decided by the taps when it settled, at another sampling
+ *   instant and phase (timing_search.h): samples were lost, or the phase has jumped.
  * - blind: after a loss, ever more rarely, what a linear equalizer makes of the latest samples
  *   alone (blind_decisions.h).
  * - present: the stream's own labels, of which a loss may have left some late or rotated. The
  *   displacement that brings their channel nearest to the one before the loss (last_channel.h) is
  *   believed if two tests find the same.
  *
- * Delay and rotation of the former two are found from the channel as well.
+ * Delay and rotation of level and blind are found from the channel as well.
  *
  * Labels that are those without the filter, but late or rotated, are a slip unless the channel has
  * walked there: a symbol clock that is off moves it by less than half a symbol from test to test, and
@@ -200,8 +210,12 @@ private:
                           const network_decider& decides,
                           bool may_start);
     feature_view at_level(tracked_stream& stream, const float* taps);
+    bool propose_timing(tracked_stream& stream,
+                        const network_decider& decides,
+                        bool may_start);
     bool propose_blindly(tracked_stream& stream, bool may_start);
     bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
+    bool is_as_usual() const;
     bool
     start(tracked_stream& stream, const hypothesis& proposed, const displacement& by);
     void start_from(tracked_stream& stream, const carrier_line::line& found);
@@ -220,6 +234,7 @@ private:
     std::size_t d_changes = 0;
     last_channel d_channel; // when it was last settled
     label_power d_power;
+    timing_search d_timing;
     std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
     std::size_t d_blind_taps;
 

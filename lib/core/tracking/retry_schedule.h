@@ -17,7 +17,8 @@ namespace gr::adann::core {
 
 /*! A stream is tested every `tested_every` symbols while it is followed, else every
  * judge::symbols. After a loss the first blind try waits until its `blind_symbols` all came
- * after the loss; the intervals of further tries grow. The taps start over after failed tests
+ * after the loss; the intervals of further tries grow. Timing and phase are searched in each test
+ * until the taps start over, and with each blind try. The taps start over after failed tests
  * over `tested_every` symbols. */
 class retry_schedule
 {
@@ -47,15 +48,19 @@ public:
     //! The taps have started: earlier failures were with other taps.
     void forget_tests() { d_failed = 0; }
 
-    //! Counts a test of a lost stream. \return whether it includes a blind try
-    bool tries_blindly()
+    //! What a test of a lost stream tries.
+    struct tries {
+        bool timing = false, blindly = false;
+    };
+    //! Counts a test of a lost stream.
+    tries try_again()
     {
         if (d_tests == 0)
             d_next_try = first_try;
-        if (++d_tests < d_next_try)
-            return false;
-        d_next_try += std::clamp(d_tests / 2, first_try, most_apart);
-        return true;
+        const bool blindly = ++d_tests >= d_next_try;
+        if (blindly)
+            d_next_try += std::clamp(d_tests / 2, first_try, most_apart);
+        return { blindly || !is_long_lost(), blindly };
     }
     //! Whether the stream is still lost after the taps have started over.
     bool is_long_lost() const { return d_tests > most_failed; }

@@ -34,12 +34,20 @@ void discard(void* p)
     std::free(p);
 }
 
+// The one that is refused may be of std::stable_sort, which goes on without: then it is the next one.
+bool is_refused(std::size_t n)
+{
+    const bool is_next = refused_allocation && own_allocations + 1 >= refused_allocation;
+    if (is_next)
+        refused_allocation = 0;
+    return is_next || n >= refused_bytes;
+}
+
 } // namespace
 
 void* operator new(std::size_t n)
 {
-    const bool refuses = n >= refused_bytes || own_allocations + 1 == refused_allocation;
-    return counted(refuses ? nullptr : std::malloc(n));
+    return counted(is_refused(n) ? nullptr : std::malloc(n));
 }
 void* operator new(std::size_t n, const std::nothrow_t&) noexcept
 {
@@ -49,7 +57,9 @@ void* operator new(std::size_t n, std::align_val_t line)
 {
     const auto alignment = static_cast<std::size_t>(line);
     return counted(
-        std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
+        is_refused(n)
+            ? nullptr
+            : std::aligned_alloc(alignment, (n + alignment - 1) / alignment * alignment));
 }
 void operator delete(void* p) noexcept { discard(p); }
 void operator delete(void* p, std::size_t) noexcept { discard(p); }

@@ -77,13 +77,16 @@ report received(const std::string& name,
                 const std::function<void(sent_symbols&, std::size_t middle)>& change)
 {
     // Half the distance of two points is 2.9 deviations or more: 1 symbol in 300 is wrong at most.
-    const float noise = name == "qpsk" ? 0.2f : name == "pam4" ? 0.15f : 0.1f;
+    const float noise = name == "qpsk"    ? 0.2f
+                        : name == "pam4"  ? 0.15f
+                        : name == "16qam" ? 0.1f
+                                          : 0.05f;
     const model receiver = make_slicer(name, sps, half_window, noise);
     front_filter filter(receiver);
     sent_symbols sent(name, symbols, sps, seed);
     const std::size_t late = (3 * sps + 1) / 2;
     for (std::size_t i = sent.samples.size(); i-- > late;)
-        sent.samples[i] += 0.2f * sent.samples[i - late];
+        sent.samples[i] += (name == "64qam" ? 0.1f : 0.2f) * sent.samples[i - late];
     sent.add_noise(noise * noise, receiver.complex, seed + 1);
     change(sent, symbols / 2 * sps);
     const std::size_t before = receiver.window.samples_before() + filter.reach();
@@ -248,6 +251,44 @@ BOOST_DATA_TEST_CASE(a_fast_carrier_is_found,
                 std::polar(1.0, 2 * M_PI * 4e-3 * static_cast<double>(i) / sps));
     });
     BOOST_TEST(std::abs(all.status.frequency - 4e-3) < 1e-4);
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+// By half a radian, 29°, which decisions of QPSK alone tolerate; the latest 4096 symbols begin 2048 after.
+BOOST_DATA_TEST_CASE(a_phase_that_jumps_is_found,
+                     data::make({ "16qam", "64qam" }) * any_sps,
+                     name,
+                     sps)
+{
+    const auto all =
+        received(name, sps, 12288 + 64, 13, [](sent_symbols& sent, std::size_t middle) {
+            for (std::size_t i = middle; i < sent.samples.size(); ++i)
+                sent.samples[i] *= std::polar(1.0f, 0.5f);
+        });
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(all.wrong < 0.01);
+}
+
+// As a radio loses them that is read too late: the instant is another one; 1024 symbols after that.
+BOOST_DATA_TEST_CASE(samples_that_are_lost_shift_the_timing,
+                     data::make({ "pam4", "16qam", "64qam" }) *
+                         data::make({ 4u, 8u, 16u }) * data::make({ 1u, 3u }),
+                     name,
+                     sps,
+                     quarters)
+{
+    const auto all =
+        received(name, sps, 10240 + 64, 14, [&](sent_symbols& sent, std::size_t middle) {
+            const auto from = sent.samples.begin() + static_cast<std::ptrdiff_t>(middle);
+            std::rotate(from, from + quarters * sps / 4, sent.samples.end());
+            if (quarters >
+                2) // the symbol that is nearest to the one before is the next one
+                std::rotate(
+                    sent.labels.begin() + static_cast<std::ptrdiff_t>(middle / sps),
+                    sent.labels.begin() + static_cast<std::ptrdiff_t>(middle / sps + 1),
+                    sent.labels.end());
+        });
+    BOOST_TEST((all.status.state == tracking_state::following));
     BOOST_TEST(all.wrong < 0.01);
 }
 

@@ -46,9 +46,11 @@ BOOST_AUTO_TEST_CASE(blind_tries_come_ever_more_rarely_after_a_loss)
     for (int loss = 0; loss < 2; ++loss) {
         std::vector<int> tries{ 0 };
         for (int test = 1; test <= 1000; ++test) {
-            if (schedule.tries_blindly())
+            const retry_schedule::tries now = schedule.try_again();
+            if (now.blindly)
                 tries.push_back(test);
             BOOST_TEST(schedule.is_long_lost() == (test > 8));
+            BOOST_TEST(now.timing == (now.blindly || test <= 8));
         }
         BOOST_TEST(tries[1] == 5);
         for (std::size_t i = 2; i < tries.size(); ++i) {
