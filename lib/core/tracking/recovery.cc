@@ -14,6 +14,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float far_more = 2; // times the mean residual: no block has as much by chance
+constexpr float more = 1.5f;  // few blocks have, and a test does no harm
 // Times the earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
 constexpr float as_before = 1.25f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
@@ -149,9 +150,8 @@ void recovery::check(const tracked_stream& stream)
     apply(exceeds(stream) ? recovery_event::exceeds : recovery_event::passes);
     const auto [mean, latest] = stream.residual();
     // A burst of noise may have passed by then; a jump of timing or phase has not.
-    if (was_following &&
-        (d_state == recovery_state::interrupted || latest > far_more * mean))
-        d_schedule.postpone();
+    if (was_following && (d_state == recovery_state::interrupted || latest > more * mean))
+        d_schedule.test_soon();
 }
 
 void recovery::note_known_symbols()
@@ -263,9 +263,7 @@ void recovery::test(tracked_stream& stream,
         fit_latest(stream);
         /* Labels are late since the channel has walked if it has been followed until lately, and is still
          * nearest to the one at the last test. */
-        const bool has_walked = is_used() && !d_schedule.is_long_lost() &&
-                                d_state != recovery_state::degraded &&
-                                displaced(stream).none();
+        const bool has_walked = !d_schedule.is_long_lost() && displaced(stream).none();
         if (has_known || has_walked)
             found = judge::verdict::open;
     }

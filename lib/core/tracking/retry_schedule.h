@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -32,13 +33,19 @@ public:
     bool pass(std::size_t blocks, bool follows)
     {
         d_untested += blocks;
-        if (d_untested * block_symbols < (follows ? tested_every : judge::symbols))
+        const bool waits = follows && !d_is_soon;
+        if (d_untested * block_symbols < (waits ? tested_every : judge::symbols))
             return false;
         d_untested = 0;
+        d_is_soon = false;
         return true;
     }
-    //! The next test comes after judge::symbols, not of the latest block alone.
-    void postpone() { d_untested = 0; }
+    //! The next test comes judge::symbols after the first such call since the last one, not before.
+    void test_soon()
+    {
+        if (!std::exchange(d_is_soon, true))
+            d_untested = 0;
+    }
     //! After a test that has not started the taps. \return whether they are to start over
     bool end_test(bool succeeds)
     {
@@ -69,6 +76,7 @@ public:
     void state(archive& members)
     {
         members("unjudged", d_untested);
+        members("is_soon", d_is_soon);
         members("vain_tests", d_failed, std::size_t{ 0 }, most_failed);
         members("tries", d_tests);
         members("next_try", d_next_try);
@@ -76,6 +84,7 @@ public:
 
 private:
     std::size_t d_untested = 0; // blocks since the latest test
+    bool d_is_soon = false;     // whether test_soon() wants the next one
     std::size_t d_failed = 0;   // tests in a row, since the taps started
     std::size_t d_tests = 0;    // since the stream was lost
     std::size_t d_next_try = 0; // number of the test with the next blind try

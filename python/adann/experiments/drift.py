@@ -49,7 +49,7 @@ ROWS: dict[str, dict] = {
     "supervised online": dict(_OURS, loss="supervised"),
     "oracle": dict(mode="off"),  # another model
 }
-_QUICK = Scale(labelled=2**18, fraction=0.375, epochs=120, seeds=2, before=2**16, after=2**18,
+_QUICK = Scale(labelled=2**18, fraction=0.375, epochs=120, seeds=2, before=2**16, after=2**19,
                event=2**16, recovery=2**16)
 _QUICK_CASES = [("PAM4", "reference"), ("PAM4", "extreme"), ("16QAM", "reference")]
 _QUICK_ROWS = ["frozen", "self-training", "ours", "supervised online", "oracle"]

@@ -24,6 +24,26 @@ BOOST_AUTO_TEST_CASE(a_stream_is_tested_rarely_while_it_is_followed)
     BOOST_TEST(lost_meanwhile.pass(1, false));
 }
 
+// However often it is asked for meanwhile, and whether the stream is followed or not.
+BOOST_AUTO_TEST_CASE(a_test_that_is_wanted_soon_comes_after_two_blocks)
+{
+    for (const bool follows : { true, false })
+        for (const bool asks_again : { true, false })
+            for (const int before : { 0, 1, 15 }) {
+                retry_schedule schedule;
+                for (int block = 0; block < before; ++block)
+                    BOOST_TEST(!schedule.pass(1, true));
+                schedule.test_soon();
+                BOOST_TEST(!schedule.pass(1, follows));
+                if (asks_again)
+                    schedule.test_soon();
+                BOOST_TEST(schedule.pass(1, follows));
+                for (int block = 1; block < 16; ++block)
+                    BOOST_TEST(!schedule.pass(1, true));
+                BOOST_TEST(schedule.pass(1, true));
+            }
+}
+
 BOOST_AUTO_TEST_CASE(eight_tests_in_a_row_without_success_start_over)
 {
     retry_schedule schedule;
