@@ -37,6 +37,7 @@ carrier_follower::carrier_follower(const expected_waveform& waveform,
              d_reach + d_window.samples_before() / d_window.sps(),
              phase_search::tolerated(alphabet)),
       d_line(waveform, alphabet),
+      d_tolerated(phase_search::tolerated(alphabet)),
       d_again(step + 2 * d_reach)
 {
     d_turned.resize(turned(d_again.size()).floats());
@@ -74,8 +75,13 @@ bool carrier_follower::has_carrier(const learning_target& target, float residual
     const float noise =
         std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
     return d_from_line || std::abs(d_settled_frequency) > slowest_line ||
-           residual > more_than_noise * noise ||
-           d_search->search().is_worth(d_loop.spread() - 2 * target.phase_variance(step));
+           residual > more_than_noise * noise || has_phase_noise(target);
+}
+
+bool carrier_follower::has_phase_noise(const learning_target& target) const
+{
+    return phase_search::is_worth(d_loop.spread() - 2 * target.phase_variance(step),
+                                  d_tolerated);
 }
 
 void carrier_follower::search(sample_history& history,

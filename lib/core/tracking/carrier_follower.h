@@ -57,6 +57,9 @@ public:
     {
         return d_loop.probability_beyond(symmetry() / 2) / static_cast<double>(step);
     }
+    /*! Whether decisions do not tolerate five standard deviations of the phase's prediction error, less
+     * those of the measurement: phase_search::is_worth(). */
+    bool has_phase_noise(const learning_target& target) const;
     bool may_move() const { return d_loop.may_move(); } //!< phase_bank's
     //! Angle between two neighbouring rotations of the constellation onto itself, radians.
     double symmetry() const { return 2 * M_PI / static_cast<double>(d_line.order()); }

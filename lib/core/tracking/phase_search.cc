@@ -40,7 +40,6 @@ float phase_search::tolerated(const constellation& symbols)
 
 phase_search::phase_search(const constellation& symbols)
     : d_angles(angles_of(symbols)),
-      d_tolerated(phase_search::tolerated(symbols)),
       d_range(range_of(symbols)),
       d_correlations(d_angles.size()),
       d_phase_noise(first_phase_noise)

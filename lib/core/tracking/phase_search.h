@@ -60,8 +60,12 @@ public:
      * prediction error, which it exceeds once in a million steps. A loop that has slipped to
      * another symmetry stays there. A search that is not needed does harm, as it takes changes of
      * the channel, which the taps should follow, for a phase.
-     * \param spread mean square of the prediction error, radians² */
-    bool is_worth(float spread) const { return 25 * spread > d_tolerated * d_tolerated; }
+     * \param spread mean square of the prediction error, radians²
+     * \param tolerated tolerated() */
+    static bool is_worth(float spread, float tolerated)
+    {
+        return 25 * spread > tolerated * tolerated;
+    }
 
     //! Radians; the first is 0, and the only one if decisions tolerate any phase.
     const std::vector<float>& angles() const { return d_angles; }
@@ -93,7 +97,6 @@ public:
 
 private:
     std::vector<float> d_angles;
-    float d_tolerated;
     float d_range; // half a symmetry: phases beyond belong to another one
     std::vector<std::array<correlation, steps>> d_correlations;
     phase_line d_line;     // at the latest step

@@ -284,7 +284,8 @@ void recovery::test(tracked_stream& stream,
     const retry_schedule::tries tries =
         was_lost() || has_changed ? d_schedule.try_again() : retry_schedule::tries{};
     auto result = outcome::open;
-    if (tries.timing && propose_timing(stream, decides, may_start))
+    if (tries.timing && stream.has_steady_phase() &&
+        propose_timing(stream, decides, may_start))
         result = outcome::started;
     else if (!is_worse && !fails && has_residual)
         result = settle(stream, may_start);
@@ -458,13 +459,18 @@ bool recovery::propose_timing(tracked_stream& stream,
         d_timing.find(stream, d_settled.data(), decides);
     if (!found.labels)
         return false;
-    const hypothesis proposed{
-        hypothesis::source::timing, found.labels, d_timing.size(), found.samples, limit()
-    };
+    const hypothesis proposed{ hypothesis::source::timing,
+                               found.labels,
+                               d_timing.size(),
+                               found.samples,
+                               limit(),
+                               found.rotates };
     const int later = 2 * found.earlier >= stream.history.window().sps() ? 1 : 0;
     if (is_believed(stream, proposed) && may_start &&
-        start(stream, proposed, { later, 0 }))
+        start(stream, proposed, { later, 0 })) {
+        d_schedule.note_jump();
         return true;
+    }
     fit_latest(stream);
     return false;
 }
@@ -604,7 +610,7 @@ bool recovery::start(tracked_stream& stream,
     if (!stream.start(d_proposed.data(),
                       count,
                       stream.history.next() - (n - last),
-                      false,
+                      proposed.rotates,
                       proposed.most)) {
         if (carrier)
             carrier->set_settled(before);

@@ -67,11 +67,17 @@ public:
         const bool blindly = ++d_tests >= d_next_try;
         if (blindly)
             d_next_try += std::clamp(d_tests / 2, first_try, most_apart);
-        return { blindly || !is_long_lost(), blindly };
+        return { !d_has_jumped && (blindly || !is_long_lost()), blindly };
     }
+    //! Timing and phase have been found; they jump once, so that another fault is looked for.
+    void note_jump() { d_has_jumped = true; }
     //! Whether the stream is still lost after the taps have started over.
     bool is_long_lost() const { return d_tests > most_failed; }
-    void forget_loss() { d_tests = 0; }
+    void forget_loss()
+    {
+        d_tests = 0;
+        d_has_jumped = false;
+    }
 
     void state(archive& members)
     {
@@ -80,6 +86,7 @@ public:
         members("vain_tests", d_failed, std::size_t{ 0 }, most_failed);
         members("tries", d_tests);
         members("next_try", d_next_try);
+        members("has_jumped", d_has_jumped);
     }
 
 private:
@@ -88,6 +95,7 @@ private:
     std::size_t d_failed = 0;   // tests in a row, since the taps started
     std::size_t d_tests = 0;    // since the stream was lost
     std::size_t d_next_try = 0; // number of the test with the next blind try
+    bool d_has_jumped = false;  // since the stream was lost
 };
 
 } // namespace gr::adann::core

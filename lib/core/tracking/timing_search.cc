@@ -25,26 +25,37 @@ std::size_t samples_of(const tracked_stream& stream)
            simd::lanes;
 }
 
-// Σ |y - e^(jφ) w|² of n samples at the best phase φ; of float samples φ is 0.
-struct distance {
-    double squared;
-    float phase;
-};
-distance between(const float* y, const float* w, std::size_t n, bool is_complex)
+// Of n samples y with their expected waveform w.
+phase_search::correlation
+correlate(const float* y, const float* w, std::size_t n, bool is_complex)
 {
+    phase_search::correlation found{ 0, 0 };
     const std::size_t floats = is_complex ? 2 * n : n;
-    double energy = 0;
-    std::complex<double> sum = 0; // y times the conjugate of w
     for (std::size_t i = 0; i < floats; ++i) {
-        energy += y[i] * y[i] + w[i] * w[i];
-        sum += y[i] * w[i];
+        found.power += y[i] * y[i] + w[i] * w[i];
+        found.sum += y[i] * w[i];
     }
     for (std::size_t i = 0; is_complex && i < floats; i += 2)
-        sum += std::complex<double>(0, y[i + 1] * w[i] - y[i] * w[i + 1]);
-    if (!is_complex)
-        return { energy - 2 * sum.real(), 0 };
-    return { energy - 2 * std::abs(sum), static_cast<float>(std::arg(sum)) };
+        found.sum += std::complex<double>(0, y[i + 1] * w[i] - y[i] * w[i + 1]);
+    return found;
 }
+
+// The first half of symbols, and the second one.
+struct halves {
+    phase_search::correlation first, second;
+
+    std::complex<double> sum() const { return first.sum + second.sum; }
+    // Σ |y - e^(jφ) w|² at the best phase φ
+    double distance() const { return first.power + second.power - 2 * std::abs(sum()); }
+    /* Whether the phase changes between them by more than three standard deviations of the noise, one
+     * independent sample of which comes with each symbol. */
+    bool rotates() const
+    {
+        constexpr double n = judge::symbols / 2;
+        const double change = std::arg(second.sum * std::conj(first.sum));
+        return change * change > 9 * distance() / std::abs(sum()) / n;
+    }
+};
 
 } // namespace
 
@@ -69,38 +80,44 @@ timing_search::decisions timing_search::find(tracked_stream& stream,
     const std::size_t first = history.window_begin(symbol) - latest;
     const std::size_t samples = history.window_end(history.next() - 1) - first;
     if (!history.is_usable(first - stream.filter.reach()))
-        return { nullptr, 0, {} };
+        return { nullptr, 0, {}, false };
     stream.filter.run(
         taps, history.received(first - stream.filter.reach()), samples, d_filtered);
     if (stream.carrier)
         stream.carrier->turn_settled(history, d_filtered, first, samples, -1);
 
     const std::size_t owned = history.owned(history.latest(judge::symbols));
+    const bool is_complex = history.is_complex();
     const auto decide = [&](std::size_t instant, float angle) {
         turn(instant, samples - latest, angle);
         decides({ d_windows.data(), window.stride(), window.dimension(), size() },
                 d_labels.data());
-        return between(
-            &d_windows[(owned - history.window_begin(symbol)) *
-                       history.floats_per_sample()],
-            stream.target.expect(&d_labels[stream.target.reach()], judge::symbols),
-            history.sample(judge::symbols),
-            history.is_complex());
+        const std::size_t n = history.sample(judge::symbols / 2);
+        const std::size_t floats = n * history.floats_per_sample();
+        const float* const y = &d_windows[(owned - history.window_begin(symbol)) *
+                                          history.floats_per_sample()];
+        const float* const w =
+            stream.target.expect(&d_labels[stream.target.reach()], judge::symbols);
+        return halves{ correlate(y, w, n, is_complex),
+                       correlate(y + floats, w + floats, n, is_complex) };
     };
     double least = std::numeric_limits<double>::infinity();
     std::size_t earlier = 0;
+    bool rotates = false;
     for (std::size_t instant = 0; instant <= latest; ++instant)
         for (const float angle : d_phases.angles()) {
-            const distance coarse = decide(instant, angle);
-            const distance fine =
-                history.is_complex() ? decide(instant, angle + coarse.phase) : coarse;
-            if (fine.squared < least) {
-                least = fine.squared;
+            halves found = decide(instant, angle);
+            if (is_complex)
+                found =
+                    decide(instant, angle + static_cast<float>(std::arg(found.sum())));
+            if (found.distance() < least) {
+                least = found.distance();
                 earlier = latest - instant;
+                rotates = found.rotates();
                 d_best = d_labels;
             }
         }
-    return { d_best.data(), earlier, received(stream, owned - earlier) };
+    return { d_best.data(), earlier, received(stream, owned - earlier), rotates };
 }
 
 // The samples of judge::symbols from this one on, without the carrier.

@@ -18,7 +18,8 @@ namespace gr::adann::core {
 /*! Decides the latest symbols with given taps, at each sampling instant of a symbol and, of complex
  * samples, at each phase that decisions distinguish up to half a symmetry (phase_search::angles()).
  * At each phase they are decided once more, at the one that those decisions measure. Those nearest to
- * their expected waveform are taken: maximum likelihood under white noise.
+ * their expected waveform are taken: maximum likelihood under white noise. Where their phase changes
+ * meanwhile it is the frequency that has jumped.
  *
  * A receiver that loses samples, as radios do when a computer is late, changes the timing by any
  * part of a symbol; an oscillator or a carrier loop before this one changes the phase in one step.
@@ -31,11 +32,12 @@ class timing_search
 public:
     //! Decisions of the latest size() symbols.
     struct decisions {
-        const std::uint8_t*
-            labels; //!< valid until the next find(); null: samples are not usable
+        //! Valid until the next find(); null if samples are not usable.
+        const std::uint8_t* labels;
         std::size_t earlier; //!< samples by which they are sampled earlier, less than sps
-        signal_planes
-            samples; //!< received ones of judge::symbols, so much earlier, without their carrier
+        //! Received ones of judge::symbols, so much earlier, without their carrier.
+        signal_planes samples;
+        bool rotates; //!< whether their phase surely changes meanwhile
     };
 
     timing_search(const tracked_stream& stream, const constellation& alphabet);

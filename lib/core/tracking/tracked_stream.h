@@ -29,6 +29,11 @@ struct tracked_stream {
 
     carrier_follower* follower() { return carrier ? &*carrier : nullptr; }
 
+    //! Whether the phase can be extrapolated: there is no carrier, or one with little phase noise.
+    bool has_steady_phase() const
+    {
+        return !carrier || carrier->idle() || !carrier->has_phase_noise(target);
+    }
     //! Predicted mean square residual of a sample over a few blocks, and over the latest one.
     struct residuals {
         float mean, latest;

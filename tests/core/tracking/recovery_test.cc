@@ -269,6 +269,23 @@ BOOST_DATA_TEST_CASE(a_phase_that_jumps_is_found,
     BOOST_TEST(all.wrong < 0.01);
 }
 
+// By 2e-4 cycles per symbol: from one test to the next the phase passes through three quarters of a symmetry.
+BOOST_DATA_TEST_CASE(a_frequency_that_steps_is_no_jump_of_the_phase,
+                     data::make({ "qpsk", "16qam" }) * any_sps,
+                     name,
+                     sps)
+{
+    const auto all =
+        received(name, sps, 16384, 15, [&](sent_symbols& sent, std::size_t middle) {
+            for (std::size_t i = middle; i < sent.samples.size(); ++i)
+                sent.samples[i] *= static_cast<std::complex<float>>(std::polar(
+                    1.0, 2 * M_PI * 2e-4 * static_cast<double>(i - middle) / sps));
+        });
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(std::abs(all.status.frequency - 2e-4) < 2e-5);
+    BOOST_TEST(all.wrong < 0.01);
+}
+
 // As a radio loses them that is read too late: the instant is another one; 1024 symbols after that.
 BOOST_DATA_TEST_CASE(samples_that_are_lost_shift_the_timing,
                      data::make({ "pam4", "16qam", "64qam" }) *

@@ -59,6 +59,17 @@ BOOST_AUTO_TEST_CASE(eight_tests_in_a_row_without_success_start_over)
     BOOST_TEST(!schedule.end_test(false));
 }
 
+BOOST_AUTO_TEST_CASE(timing_that_was_found_is_not_searched_again_until_the_stream_settles)
+{
+    retry_schedule schedule;
+    BOOST_TEST(schedule.try_again().timing);
+    schedule.note_jump();
+    for (int test = 0; test < 100; ++test)
+        BOOST_TEST(!schedule.try_again().timing);
+    schedule.forget_loss();
+    BOOST_TEST(schedule.try_again().timing);
+}
+
 // 512 symbols that came after the loss, and one test on the safe side; never twice the same symbols.
 BOOST_AUTO_TEST_CASE(blind_tries_come_ever_more_rarely_after_a_loss)
 {
