@@ -284,7 +284,7 @@ void recovery::test(tracked_stream& stream,
     const retry_schedule::tries tries =
         was_lost() || has_changed ? d_schedule.try_again() : retry_schedule::tries{};
     auto result = outcome::open;
-    if (tries.timing && stream.has_steady_phase() &&
+    if (tries.timing && d_usual > 0 && stream.has_steady_phase() &&
         propose_timing(stream, decides, may_start))
         result = outcome::started;
     else if (!is_worse && !fails && has_residual)
