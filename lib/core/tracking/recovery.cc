@@ -14,7 +14,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float far_more = 2; // times the mean residual: no block has as much by chance
-constexpr float more = 1.5f;  // few blocks have, and a test does no harm
+constexpr float more =
+    1.5f; // by chance few blocks have: chosen on steps of level and phase
 // Times the earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
 constexpr float as_before = 1.25f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
