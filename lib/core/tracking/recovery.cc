@@ -383,7 +383,8 @@ signal_planes recovery::derotated(const tracked_stream& stream) const
 
 /* The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
  * with the filter and without it; or, where the channel is the one before, whether their residual is what
- * it was, and that of the stream's labels is not. If so, the judge has their channel. */
+ * it was, and that of the stream's labels is not. Under more noise each of many searched instants and
+ * phases would have about the usual residual. If so, the judge has their channel. */
 bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
 {
     const sample_history& history = stream.history;
@@ -394,9 +395,10 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
     const float present = d_judge.residual(derotated(stream), history.decided(symbol));
     const float left =
         d_judge.residual(proposed.samples, proposed.labels + proposed.n - symbols);
+    const float random = d_at_random * static_cast<float>(history.sample(judge::symbols));
     return clearly_less(left, std::min(unfiltered, present)) ||
            (proposed.from == hypothesis::source::timing && is_as_usual() &&
-            as_before * left < present);
+            as_before * left < present && clearly_less(d_usual, random));
 }
 
 // Whether the residual of the labels whose channel the judge has is that of when the stream last settled.
