@@ -171,7 +171,8 @@ void carrier_follower::measure(sample_history& history,
                                           ? target.aim_known(history, symbol, step)
                                           : target.aim(history, symbol, step, hard);
         const float* const samples = history.filtered(first);
-        if (!expected)
+        const std::size_t n = history.sample(step);
+        if (!expected || !phase_search::has_signal(power_of(samples, n), n))
             d_loop.skip(first);
         else if (is_soft && !known_only && target.blurs_phase())
             d_loop.measure_by_means(expected, samples, first, target.waveform().power());

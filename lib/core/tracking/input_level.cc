@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/input_level.h"
 
+#include "core/signal/windows.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -87,6 +89,8 @@ level_change input_level::look(const float* samples, std::size_t n, bool is_lost
     if (!(latest.square > 0))
         return level_change::none;
     d_is_near = is_within(ratio(latest, d_factor), far_off);
+    // So strong are samples that are not used: nothing is decided, and so nothing is lost.
+    is_lost |= latest.square * d_factor * d_factor > largest_sample * largest_sample;
     d_found[d_next] = latest;
     d_next = (d_next + 1) % looks;
     if (d_seen < looks && ++d_seen < looks)

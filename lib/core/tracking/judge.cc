@@ -100,12 +100,12 @@ judge::verdict judge::compare(const signal_planes& samples,
         d_bouts = bouts_keep * d_bouts + 1;
         k += 2 * around; // the next bout's surroundings do not overlap
     }
-    if (d_lost > deviations * std::sqrt(d_bouts)) {
+    const float own = d_residual[0][symbols], other = d_residual[1][symbols];
+    if (d_lost > deviations * std::sqrt(d_bouts) || clearly_less(other, own)) {
         reset();
         return verdict::worse;
     }
-    return clearly_less(d_residual[0][symbols], d_residual[1][symbols]) ? verdict::clear
-                                                                        : verdict::open;
+    return clearly_less(own, other) ? verdict::clear : verdict::open;
 }
 
 // Fits the channel; sums: residual energy from the first symbol up to each one.

@@ -76,8 +76,14 @@ public:
     {
         return d_noise > 0 ? d_noise : std::numeric_limits<float>::quiet_NaN();
     }
-    //! The taps start over: their earlier residual does not measure the noise.
-    void forget_noise() { d_noise = d_latest_noise = d_noise_blocks = 0; }
+    /*! The taps start over: noise and phase errors that were measured behind the earlier ones are
+     * forgotten. The slope stays: it is that of the constellation in the link's noise. */
+    void forget_taps()
+    {
+        d_turning = d_turns = 0;
+        d_excess = 1;
+        d_noise = d_latest_noise = d_noise_blocks = 0;
+    }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 
@@ -107,9 +113,8 @@ public:
     //! Forgets all averages.
     void reset()
     {
-        d_slope = d_turning = d_turns = 0;
-        d_excess = 1;
-        forget_noise();
+        d_slope = 0;
+        forget_taps();
     }
     void state(archive& members)
     {

@@ -295,7 +295,7 @@ void recovery::test(tracked_stream& stream,
         result = outcome::started;
     if (result == outcome::started)
         return;
-    if (d_schedule.end_test(was_used || stays_better) || is_worse) {
+    if (d_schedule.end_test(was_used || is_used()) || is_worse) {
         // An image or a constant may be of what was no signal: not the first, but the next start is without.
         if (stream.corrected.iq && d_schedule.is_long_lost())
             stream.corrected.iq->reset();

@@ -2,6 +2,7 @@
 #include "core/tracking/sample_history.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 namespace gr::adann::core {
@@ -186,6 +187,14 @@ std::size_t sample_history::count_unknown(std::size_t symbol, std::size_t n) con
     std::size_t found = 0;
     for (std::size_t k = symbol; k < symbol + n; ++k)
         found += !is_label_known(k);
+    return found;
+}
+
+std::size_t sample_history::count_uncertain(std::size_t symbol, std::size_t n) const
+{
+    std::size_t found = 0;
+    for (std::size_t k = symbol; k < symbol + n; ++k)
+        found += !is_label_known(k) && !std::isnan(d_estimates[k].real());
     return found;
 }
 

@@ -149,6 +149,8 @@ public:
     }
     //! Symbols without a known label, of n.
     std::size_t count_unknown(std::size_t symbol, std::size_t n) const;
+    //! Symbols of n that are neither known nor count as sure: they have an estimate.
+    std::size_t count_uncertain(std::size_t symbol, std::size_t n) const;
     //! Replaces the decided labels from a symbol to the latest one; known ones stay.
     void replace(std::size_t symbol, const std::uint8_t* labels);
     //! Linear estimates of the points, of unit power; NaN where decisions count as sure.

@@ -59,7 +59,7 @@ struct tracked_stream {
     void start_over()
     {
         filter.bank().reset();
-        target.forget_noise();
+        target.forget_taps();
         if (carrier)
             carrier->reset();
     }
