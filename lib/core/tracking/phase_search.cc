@@ -11,6 +11,11 @@ namespace {
 
 constexpr float lasts = 64; // steps: averaging time of growth and phase noise
 constexpr float first_phase_noise = 0.001f; // radians², initial value
+/* Log-likelihood ratio for a jump to another angle: odds of 10^17 to one, and of 10^6 to one as sums of three
+ * steps are counted in each of them. */
+constexpr double false_phase = 40;
+constexpr double least_gain =
+    0.05; // of the log residual: less is noise, as where no angle is right
 
 float range_of(const constellation& symbols)
 {
@@ -42,6 +47,7 @@ phase_search::phase_search(const constellation& symbols)
     : d_angles(angles_of(symbols)),
       d_range(range_of(symbols)),
       d_correlations(d_angles.size()),
+      d_evidence(d_angles.size()),
       d_phase_noise(first_phase_noise)
 {
 }
@@ -50,6 +56,7 @@ void phase_search::begin(const phase_line& line)
 {
     std::fill(
         d_correlations.begin(), d_correlations.end(), std::array<correlation, steps>{});
+    std::fill(d_evidence.begin(), d_evidence.end(), 0.0);
     d_line = line;
     d_age = 0;
 }
@@ -84,31 +91,51 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
 {
     ++d_age;
     const float before = expected(1);
+    const auto n = static_cast<double>(symbols);
+    const auto residual = [&](std::size_t a) {
+        return all[a].power - 2 * std::abs(all[a].sum);
+    };
+    const auto deviation = [&](std::size_t a) { // of its phase from the line
+        return wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
+    };
+    const auto is_possible = [&](std::size_t a) { // a usable step, not another symmetry
+        return all[a].sum != 0.0 && residual(a) > 0 && std::abs(deviation(a)) <= d_range;
+    };
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
-    float deviation = 0; // of the best angle's phase from the line
     for (std::size_t a = 0; a < all.size(); ++a) {
-        const float found = wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
-        const double residual = all[a].power - 2 * std::abs(all[a].sum);
-        if (all[a].sum == 0.0 || !(residual > 0) || std::abs(found) > d_range)
-            continue; // no usable step, or a phase of another symmetry
-        const float in_a_step = found / static_cast<float>(d_age);
-        const double unlikely =
-            static_cast<double>(steps * symbols) * std::log(residual) +
-            in_a_step * in_a_step / (2 * d_phase_noise);
+        if (!is_possible(a))
+            continue;
+        const float in_a_step = deviation(a) / static_cast<float>(d_age);
+        const double unlikely = static_cast<double>(steps) * n * std::log(residual(a)) +
+                                in_a_step * in_a_step / (2 * d_phase_noise);
         if (unlikely < least) {
             least = unlikely;
             best = a;
-            deviation = found;
         }
     }
-    if (least < std::numeric_limits<double>::infinity()) {
-        const float in_a_step = deviation / static_cast<float>(d_age);
+    d_line.phase = before;
+    if (!is_possible(best))
+        return best;
+    for (std::size_t a = 0; a < all.size(); ++a)
+        d_evidence[a] =
+            is_possible(a)
+                ? std::max(d_evidence[a] +
+                               n * (std::log(residual(best) / residual(a)) - least_gain),
+                           0.0)
+                : 0;
+    const auto likeliest = static_cast<std::size_t>(
+        std::max_element(d_evidence.begin(), d_evidence.end()) - d_evidence.begin());
+    if (d_evidence[likeliest] > false_phase) {
+        std::fill(d_evidence.begin(), d_evidence.end(), 0.0);
+        best = likeliest;
+    } else {
+        const float in_a_step = deviation(best) / static_cast<float>(d_age);
         d_line.growth += in_a_step / lasts;
         d_phase_noise += (in_a_step * in_a_step - d_phase_noise) / lasts;
-        d_age = 0;
     }
-    d_line.phase = wrapped(before + deviation);
+    d_line.phase = wrapped(before + deviation(best));
+    d_age = 0;
     return best;
 }
 
@@ -120,6 +147,8 @@ void phase_search::state(archive& members)
                     { d_correlations.size(), steps, 3 },
                     -1e12,
                     1e12);
+    members.numbers(
+        "evidence", d_evidence.data(), { d_evidence.size() }, 0.0, 2 * false_phase);
     members("phase", d_line.phase, -4.0f, 4.0f);
     members("growth", d_line.growth, -4.0f, 4.0f);
     members("age", d_age);
