@@ -129,6 +129,10 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
     if (d_evidence[likeliest] > false_phase) {
         std::fill(d_evidence.begin(), d_evidence.end(), 0.0);
         best = likeliest;
+        const correlation latest = d_correlations[best].back();
+        for (auto& earlier : d_correlations) // of decisions around the phase that was false
+            earlier.fill({});
+        d_correlations[best].back() = latest;
     } else {
         const float in_a_step = deviation(best) / static_cast<float>(d_age);
         d_line.growth += in_a_step / lasts;
