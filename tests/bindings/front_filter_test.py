@@ -231,6 +231,32 @@ def test_is_soon_no_worse_than_no_filter_whatever_it_learnt_from():
         assert np.mean(found[back] != labels[back]) < 1e-3
 
 
+def test_faint_noise_before_the_signal_and_in_its_gaps_costs_nothing():
+    """80 dB below the signal, for 200 symbols in 9000. The noise sets the level, and the signal is too strong to be
+    used then; in a gap no phase is measured, which would be another one after it."""
+    random = np.random.default_rng(8)
+    for name in ("pam4", "qpsk", "16qam"):
+        labels, samples = link(name, 60000, 4)
+        gap = np.arange(60000) % 9000 < 200
+        noise = random.standard_normal((samples.size, 2)) @ [1e-4, 1e-4j if name != "pam4" else 0]
+        samples = np.where(np.repeat(gap, 2), noise.astype(samples.dtype), samples)
+        filter, net = tracked(name)
+        found = decide(filter, samples)[0]
+        frozen = net.decide(windows(samples, 2, 0))[0]
+        near = np.convolve(gap, np.ones(800), "full")[:60000] > 0  # a gap, and the 600 symbols after it
+        assert np.mean(found[~near] != labels[~near]) < 1e-3 + 1.1 * np.mean(frozen[~near] != labels[~near])
+
+
+def test_dense_constellations_gain_in_more_noise_than_learnt():
+    """3.5 times the noise, one of four symbols wrong. Taps average the noise of two samples a symbol: 0.51 of the
+    errors in each of three draws. Where a test that succeeds counts as failed the taps start over: 0.6 to 1."""
+    for seed in (3, 4, 5):
+        labels, samples = link("64qam", 60000, seed, noise=0.15)
+        filter, net = tracked("64qam", noise=0.08)
+        wrong = np.mean(decide(filter, samples)[0] != labels)
+        assert wrong < 0.56 * np.mean(net.decide(windows(samples, 2, 0))[0] != labels)
+
+
 @pytest.mark.parametrize("name", ["pam4", "16qam"])
 def test_on_the_link_of_its_model_it_does_nothing(name):
     """Plain least squares, a Wiener filter, have 0.6 in the middle here."""

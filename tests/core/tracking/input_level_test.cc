@@ -115,6 +115,15 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
     BOOST_TEST(level.is_plausible());
 }
 
+// Its samples are not used with the factor of the noise, so that nothing is decided, and nothing lost.
+BOOST_AUTO_TEST_CASE(a_sender_too_strong_to_be_used_is_taken_down_as_well)
+{
+    settle(1e-4f);
+    look(1, input_level::looks / 2, false);
+    BOOST_TEST((look(1, 1, false) == level_change::of_noise));
+    BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
+}
+
 BOOST_AUTO_TEST_CASE(a_blast_over_a_signal_that_was_followed_is_waited_for)
 {
     settle(0.1f);

@@ -124,6 +124,69 @@ BOOST_AUTO_TEST_CASE(follows_a_phase_that_wanders)
     BOOST_TEST(slipped_plain > streams * 3 / 4);
 }
 
+// A search that runs along with noisy points of a constellation.
+struct searched {
+    std::vector<point> points;
+    phase_search search;
+    std::mt19937 random;
+    std::normal_distribution<double> normal;
+    double noise; // mean square of a dimension
+
+    searched(const char* name, double decibels, unsigned seed)
+        : points(unit_points(constellation(name))),
+          search(constellation(name)),
+          random(seed),
+          noise(std::pow(10, -decibels / 10) / 2)
+    {
+    }
+    //! The phase that the line has after so many steps at this one.
+    double after(int steps, double phase)
+    {
+        for (int s = 0; s < steps; ++s) {
+            std::vector<point> samples(step);
+            for (auto& sample : samples)
+                sample = points[random() % points.size()] * std::polar(1.0, phase) +
+                         point(normal(random), normal(random)) * std::sqrt(noise);
+            std::vector<phase_search::correlation> all;
+            for (std::size_t a = 0; a < search.angles().size(); ++a) {
+                search.take(a,
+                            told_of(points,
+                                    samples,
+                                    double{ search.expected(1) } + search.angles()[a]));
+                all.push_back(search.accumulated(a));
+            }
+            search.select(all, step);
+        }
+        return search.line().phase;
+    }
+};
+
+/* 30 degrees off, the outer ring of 16APSK agrees with its neighbours; half a radian off, many points of 16QAM do.
+ * 2000 steps of a steady phase before make a step of that size unlikely. */
+BOOST_AUTO_TEST_CASE(a_phase_that_is_false_is_left)
+{
+    for (const auto& [name, off] :
+         { std::pair{ "16apsk", M_PI / 6 }, std::pair{ "16qam", 0.5 } })
+        for (unsigned seed = 1; seed <= 20; ++seed) {
+            searched each(name, 20, seed);
+            each.search.begin({});
+            BOOST_TEST(std::abs(each.after(2000, 0)) < 0.05);
+            const double symmetry =
+                2 * M_PI / static_cast<double>(constellation(name).symmetries().size());
+            const double left = std::remainder(each.after(40, off) - off, symmetry);
+            BOOST_TEST(std::abs(left) < 0.1, name << " " << seed << " " << left);
+        }
+}
+
+// One in five symbols of 64QAM is wrong: in 20,000 steps the phase never jumps.
+BOOST_AUTO_TEST_CASE(noise_is_no_other_phase)
+{
+    searched each("64qam", 17, 5);
+    each.search.begin({});
+    for (int s = 0; s < 1000; ++s)
+        BOOST_REQUIRE(std::abs(each.after(20, 0)) < 0.1);
+}
+
 BOOST_AUTO_TEST_CASE(silence_tells_nothing_and_the_line_goes_on)
 {
     phase_search search(constellation("16qam"));

@@ -185,4 +185,20 @@ BOOST_DATA_TEST_CASE(a_checkpoint_holds_all_that_is_kept,
                       *second.history.labels(second.history.next() - k));
 }
 
+BOOST_AUTO_TEST_CASE(symbols_with_neither_an_estimate_nor_a_known_label_are_not_uncertain)
+{
+    stream s(1, true, past);
+    s.take(64);
+    sample_history& history = s.history;
+    const std::size_t first = history.next() - 64;
+    BOOST_TEST(history.count_uncertain(first, 64) ==
+               0U); // as decided, they count as sure
+    for (std::size_t k = 0; k < 24; ++k)
+        history.estimates(first)[k] = 0.5f;
+    BOOST_TEST(history.count_uncertain(first, 64) == 24U);
+    const std::vector<std::uint8_t> labels(64);
+    history.relabel(first, labels.data(), 8);
+    BOOST_TEST(history.count_uncertain(first, 64) == 16U);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
