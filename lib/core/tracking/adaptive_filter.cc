@@ -125,7 +125,7 @@ bool adaptive_filter::start(sample_history& history,
     sum();
     if (!(d_acquisition.find(d_sums, x, d_wanted, samples, finds_carrier) < most))
         return false;
-    target.forget_taps();
+    target.reset();
     history.relabel(end - n, labels, n);
     history.filter_again();
     if (carrier) {

@@ -37,7 +37,7 @@ public:
 
     enum class verdict {
         open,      //!< none of the others
-        worse,     //!< the first sequence is the worse one, by bouts, or by twice the residual
+        worse,     //!< the first sequence is the worse one
         displaced, //!< the first one is the second one, but earlier, later, or rotated
         clear,     //!< the residual of the first one is less than half the second one's
     };

@@ -120,19 +120,14 @@ learning_target::block learning_target::aim_block(const sample_history& history,
                                                   bool hard)
 {
     float* const expected = expect(history.labels(symbol), n);
-    // Of symbols with an estimate: the others show no noise, as known ones, or those after a new start.
+    if (hard)
+        return { expected, {} };
+    // The part of symbols that show noise: known ones do not, nor those that count as sure.
     const float part =
         static_cast<float>(history.count_uncertain(symbol, n)) / static_cast<float>(n);
     const soft_decision* const decisions = history.decisions(symbol);
     const float slope = part > 0 ? d_soft.slope(decisions, n, d_excess) / part : 0;
     // Means that vary more than the estimates: there is silence, or another signal.
-    if (hard)
-        return { expected, {} };
-    if (part > 0) {
-        // A harmonic mean soon forgets the large values of a loss.
-        const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
-        d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);
-    }
     if (slope > 1)
         return { expected, {} };
     const float* const samples = history.filtered(history.owned(symbol));
@@ -152,6 +147,9 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     const float turning = d_soft.turning(decisions, n) / part;
     d_turns = std::min(d_turns + 1, blocks_averaged);
     d_turning += (std::min(turning, 1.0f) - d_turning) / d_turns;
+    // A harmonic mean soon forgets the large values of a loss.
+    const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);
+    d_excess = 1 / (1 / d_excess + (1 / excess - 1 / d_excess) / blocks_averaged);
     if (d_slope == 0)
         return { expected, {} };
     d_soft.aim(decisions, n, d_slope, expected);

@@ -76,14 +76,6 @@ public:
     {
         return d_noise > 0 ? d_noise : std::numeric_limits<float>::quiet_NaN();
     }
-    /*! The taps start over: noise and phase errors that were measured behind the earlier ones are
-     * forgotten. The slope stays: it is that of the constellation in the link's noise. */
-    void forget_taps()
-    {
-        d_turning = d_turns = 0;
-        d_excess = 1;
-        d_noise = d_latest_noise = d_noise_blocks = 0;
-    }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
 
@@ -110,11 +102,12 @@ public:
                     std::size_t n,
                     bool hard);
 
-    //! Forgets all averages.
+    //! Forgets all averages: the taps start over, and these were measured with the earlier ones.
     void reset()
     {
-        d_slope = 0;
-        forget_taps();
+        d_slope = d_turning = d_turns = 0;
+        d_excess = 1;
+        d_noise = d_latest_noise = d_noise_blocks = 0;
     }
     void state(archive& members)
     {

@@ -11,15 +11,21 @@ namespace {
 
 constexpr float lasts = 64; // steps: averaging time of growth and phase noise
 constexpr float first_phase_noise = 0.001f; // radians², initial value
-/* Log-likelihood ratio for a jump to another angle: odds of 10^17 to one, and of 10^6 to one as sums of three
- * steps are counted in each of them. */
-constexpr double false_phase = 40;
-constexpr double least_gain =
-    0.05; // of the log residual: less is noise, as where no angle is right
+/* Log-likelihood ratio for a jump to another angle. The sums of three steps are counted with each of
+ * them: odds of half a million to one. */
+constexpr double most_evidence = 40;
+// Of the log residual, a symbol: less is noise, as where no angle is right.
+constexpr double least_gain = 0.05;
 
 float range_of(const constellation& symbols)
 {
     return static_cast<float>(M_PI) / static_cast<float>(symbols.symmetries().size());
+}
+
+double
+left(const phase_search::correlation& of) // energy of the residual at the best phase
+{
+    return of.power - 2 * std::abs(of.sum);
 }
 
 // Angles up to half a symmetry. With a spacing of 1.5 times the tolerated error each phase is
@@ -91,46 +97,30 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
 {
     ++d_age;
     const float before = expected(1);
-    const auto n = static_cast<double>(symbols);
-    const auto residual = [&](std::size_t a) {
-        return all[a].power - 2 * std::abs(all[a].sum);
-    };
     const auto deviation = [&](std::size_t a) { // of its phase from the line
         return wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
-    };
-    const auto is_possible = [&](std::size_t a) { // a usable step, not another symmetry
-        return all[a].sum != 0.0 && residual(a) > 0 && std::abs(deviation(a)) <= d_range;
     };
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t a = 0; a < all.size(); ++a) {
-        if (!is_possible(a))
-            continue;
+        if (!(all[a].sum != 0.0 && left(all[a]) > 0 && std::abs(deviation(a)) <= d_range))
+            continue; // no usable step, or a phase of another symmetry
         const float in_a_step = deviation(a) / static_cast<float>(d_age);
-        const double unlikely = static_cast<double>(steps) * n * std::log(residual(a)) +
-                                in_a_step * in_a_step / (2 * d_phase_noise);
+        const double unlikely =
+            static_cast<double>(steps * symbols) * std::log(left(all[a])) +
+            in_a_step * in_a_step / (2 * d_phase_noise);
         if (unlikely < least) {
             least = unlikely;
             best = a;
         }
     }
     d_line.phase = before;
-    if (!is_possible(best))
+    if (!(least < std::numeric_limits<double>::infinity()))
         return best;
-    for (std::size_t a = 0; a < all.size(); ++a)
-        d_evidence[a] =
-            is_possible(a)
-                ? std::max(d_evidence[a] +
-                               n * (std::log(residual(best) / residual(a)) - least_gain),
-                           0.0)
-                : 0;
-    const auto likeliest = static_cast<std::size_t>(
-        std::max_element(d_evidence.begin(), d_evidence.end()) - d_evidence.begin());
-    if (d_evidence[likeliest] > false_phase) {
-        std::fill(d_evidence.begin(), d_evidence.end(), 0.0);
-        best = likeliest;
+    if (const auto right = better_for_long(all, symbols, best)) {
+        best = *right;
         const correlation latest = d_correlations[best].back();
-        for (auto& earlier : d_correlations) // of decisions around the phase that was false
+        for (auto& earlier : d_correlations) // decided around the phase that was false
             earlier.fill({});
         d_correlations[best].back() = latest;
     } else {
@@ -143,6 +133,24 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
     return best;
 }
 
+// Adds a step to the evidence. The angle whose evidence is enough, if there is one: it starts again then.
+std::optional<std::size_t> phase_search::better_for_long(
+    const std::vector<correlation>& all, std::size_t symbols, std::size_t selected)
+{
+    for (std::size_t a = 0; a < all.size(); ++a) {
+        const bool is_usable = all[a].sum != 0.0 && left(all[a]) > 0;
+        const double gain = is_usable ? std::log(left(all[selected]) / left(all[a])) : -1;
+        d_evidence[a] += static_cast<double>(symbols) * (gain - least_gain);
+        d_evidence[a] = std::max(d_evidence[a], 0.0);
+    }
+    const auto most = std::max_element(d_evidence.begin(), d_evidence.end());
+    if (*most <= most_evidence)
+        return {};
+    const auto found = static_cast<std::size_t>(most - d_evidence.begin());
+    std::fill(d_evidence.begin(), d_evidence.end(), 0.0);
+    return found;
+}
+
 void phase_search::state(archive& members)
 {
     static_assert(sizeof(correlation) == 3 * sizeof(double));
@@ -152,7 +160,7 @@ void phase_search::state(archive& members)
                     -1e12,
                     1e12);
     members.numbers(
-        "evidence", d_evidence.data(), { d_evidence.size() }, 0.0, 2 * false_phase);
+        "evidence", d_evidence.data(), { d_evidence.size() }, 0.0, most_evidence);
     members("phase", d_line.phase, -4.0f, 4.0f);
     members("growth", d_line.growth, -4.0f, 4.0f);
     members("age", d_age);

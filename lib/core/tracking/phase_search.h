@@ -11,6 +11,7 @@
 
 #include <array>
 #include <complex>
+#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -23,10 +24,12 @@ namespace gr::adann::core {
  * constellation's symmetry on each side. Samples correlated with the waveform of each angle's
  * decisions give a phase, and the residual after its correction. select() takes the angle with the
  * smallest residual over the latest `steps`, penalised by its squared distance from the phase line
- * over the phase's usual variance around that line. The rings of an APSK agree with a phase that is
- * no symmetry, but with a larger residual: an angle whose residual has been smaller for long gains that
- * log-likelihood ratio (Page's cumulative sum), until it is taken at any distance. That counts where
- * the residual is clearly less than that of random decisions: not in a deep fade.
+ * over the phase's usual variance around that line.
+ *
+ * Many points agree at a false phase, too, but with a larger residual: 16APSK rotated by a step of its
+ * outer ring, or 16QAM whose phase has jumped. An angle whose residual has been smaller for long is
+ * selected at any distance: its cumulative log-likelihood ratio to the selected ones, less 0.05 a symbol,
+ * exceeds 40 (Page, "Continuous inspection schemes", Biometrika 41, 1954).
  *
  * Source: Pfau, Hoffmann, Noe, "Hardware-efficient coherent digital receiver concept with
  * feedforward carrier recovery for M-QAM constellations", J. Lightw. Technol. 27, 2009, with the
@@ -99,14 +102,17 @@ public:
     void state(archive& members);
 
 private:
+    std::optional<std::size_t> better_for_long(const std::vector<correlation>& all,
+                                               std::size_t symbols,
+                                               std::size_t selected);
+
     std::vector<float> d_angles;
     float d_range; // half a symmetry: phases beyond belong to another one
     std::vector<std::array<correlation, steps>> d_correlations;
-    std::vector<double>
-        d_evidence; // for each angle, cumulative log-likelihood ratio to the selected one
-    phase_line d_line;     // at the latest step
-    std::size_t d_age = 0; // steps since the phase was measured
-    float d_phase_noise;   // variance of a step's phase around the line
+    std::vector<double> d_evidence; // of each angle: better_for_long()
+    phase_line d_line;              // at the latest step
+    std::size_t d_age = 0;          // steps since the phase was measured
+    float d_phase_noise;            // variance of a step's phase around the line
 };
 
 } // namespace gr::adann::core

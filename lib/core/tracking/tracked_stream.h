@@ -59,7 +59,7 @@ struct tracked_stream {
     void start_over()
     {
         filter.bank().reset();
-        target.forget_taps();
+        target.reset();
         if (carrier)
             carrier->reset();
     }
