@@ -243,12 +243,12 @@ def test_faint_noise_before_the_signal_and_in_its_gaps_costs_nothing():
         filter, net = tracked(name)
         found = decide(filter, samples)[0]
         frozen = net.decide(windows(samples, 2, 0))[0]
-        near = np.convolve(gap, np.ones(800), "full")[:60000] > 0  # a gap, and the 600 symbols after it
+        near = np.convolve(gap, np.ones(601), "full")[:60000] > 0  # a gap, and the 600 symbols after it
         assert np.mean(found[~near] != labels[~near]) < 1e-3 + 1.1 * np.mean(frozen[~near] != labels[~near])
 
 
 def test_dense_constellations_gain_in_more_noise_than_learnt():
-    """3.5 times the noise, one of four symbols wrong. Taps average the noise of two samples a symbol: 0.51 of the
+    """3.5 times the power of the noise, one of four symbols wrong. Taps average the noise of two samples a symbol: 0.51 of the
     errors in each of three draws. Where a test that succeeds counts as failed the taps start over: 0.6 to 1."""
     for seed in (3, 4, 5):
         labels, samples = link("64qam", 60000, seed, noise=0.15)

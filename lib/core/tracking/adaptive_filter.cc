@@ -125,7 +125,6 @@ bool adaptive_filter::start(sample_history& history,
     sum();
     if (!(d_acquisition.find(d_sums, x, d_wanted, samples, finds_carrier) < most))
         return false;
-    target.reset();
     history.relabel(end - n, labels, n);
     history.filter_again();
     if (carrier) {
@@ -139,6 +138,7 @@ bool adaptive_filter::start(sample_history& history,
             carrier->begin_settled(history, owned, owned + samples);
         }
     }
+    target.reset();
     d_bank.start_from(d_sums, d_acquisition.taps());
     return true;
 }

@@ -96,7 +96,7 @@ void carrier_follower::search(sample_history& history,
     const double power = power_of(samples, n);
     const bool searches = d_search && taken == step && !idle() && !target.blurs_phase() &&
                           has_carrier(target, residual) &&
-                          phase_search::has_signal(power, n);
+                          phase_search::has_signal(power / target.power(), n);
     if (!std::exchange(d_searching, searches) && searches)
         begin_search(history, first - n / 2, residual);
     if (!searches)
@@ -172,10 +172,11 @@ void carrier_follower::measure(sample_history& history,
                                           : target.aim(history, symbol, step, hard);
         const float* const samples = history.filtered(first);
         const std::size_t n = history.sample(step);
-        if (!expected || !phase_search::has_signal(power_of(samples, n), n))
+        if (!expected ||
+            !phase_search::has_signal(power_of(samples, n) / target.power(), n))
             d_loop.skip(first);
         else if (is_soft && !known_only && target.blurs_phase())
-            d_loop.measure_by_means(expected, samples, first, target.waveform().power());
+            d_loop.measure_by_means(expected, samples, first, target.power());
         else
             d_loop.measure(expected,
                            samples,

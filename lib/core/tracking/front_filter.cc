@@ -291,7 +291,6 @@ acquisition_result front_filter::acquire()
 void front_filter::reset()
 {
     d_recovery.reset(d_stream);
-    d_stream.target.reset();
     d_stream.corrected.reset();
     if (d_pace.position) // the next update comes at the end of the present block
         d_pace.update = (d_pace.position + block) / block * block;

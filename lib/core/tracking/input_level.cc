@@ -13,6 +13,7 @@ namespace {
 // Power ratios to the expected level, or their inverse.
 constexpr float fits = 2;
 constexpr float far_off = 4; // taps and recovery follow smaller steps
+constexpr float peak = 4;    // over the rms, that a signal with noise reaches
 constexpr float most = 1e9f; // largest factor, and the inverse of the smallest
 
 bool is_within(float ratio, float bound) { return ratio < bound && ratio * bound > 1; }
@@ -89,8 +90,9 @@ level_change input_level::look(const float* samples, std::size_t n, bool is_lost
     if (!(latest.square > 0))
         return level_change::none;
     d_is_near = is_within(ratio(latest, d_factor), far_off);
-    // So strong are samples that are not used: nothing is decided, and so nothing is lost.
-    is_lost |= latest.square * d_factor * d_factor > largest_sample * largest_sample;
+    // Windows with larger samples are not used: nothing is decided then, so that no loss would be noticed.
+    constexpr float most_rms = largest_sample / peak;
+    is_lost |= latest.square * d_factor * d_factor > most_rms * most_rms;
     d_found[d_next] = latest;
     d_next = (d_next + 1) % looks;
     if (d_seen < looks && ++d_seen < looks)

@@ -49,6 +49,7 @@ public:
 
     const expected_waveform& waveform() const { return *d_waveform; }
     std::size_t reach() const { return d_waveform->reach(); } //!< symbols on each side
+    float power() const { return d_power; } //!< the waveform's: mean square of a sample
     //! Variance of an unbiased linear estimate of a symbol, by the learnt noise.
     float variance() const { return d_soft.variance(); }
 

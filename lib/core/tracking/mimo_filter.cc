@@ -84,7 +84,9 @@ mimo_filter::mimo_filter(const model& behind, const mimo_filter_settings& settin
       d_wanted(sample(block), true),
       d_windows(settings.channels, d_in.front()),
       d_expected(2 * sample(block)),
-      d_correlations(phase_search(d_symbols).angles().size())
+      d_correlations(settings.outputs,
+                     { std::vector<phase_search::correlation>(
+                         phase_search(d_symbols).angles().size()) })
 {
     const output each{ tap_bank(d_taps,
                                 odd_taps((settings.length + 1) / 2, behind.sps),
@@ -200,18 +202,22 @@ void mimo_filter::search(output& each)
     each.phases.take(has_signal, expect, each.turn, samples, power, first, symbol);
 }
 
-// Selects the angle, for all outputs that share the carrier, and takes its labels.
-void mimo_filter::select_phase(output& each)
+void mimo_filter::add_correlations(const output& each, shared_correlations& sums) const
 {
-    std::fill(d_correlations.begin(), d_correlations.end(), phase_search::correlation{});
-    std::size_t symbols = 0;
+    std::fill(sums.at.begin(), sums.at.end(), phase_search::correlation{});
+    sums.symbols = 0;
     for (const auto& other : d_outputs)
         if (&other == &each || (d_one_carrier && other.found)) {
-            symbols += step;
-            for (std::size_t a = 0; a < d_correlations.size(); ++a)
-                d_correlations[a].add(other.phases.search().accumulated(a));
+            sums.symbols += step;
+            for (std::size_t a = 0; a < sums.at.size(); ++a)
+                sums.at[a].add(other.phases.search().accumulated(a));
         }
-    const std::size_t selected = each.phases.search().select(d_correlations, symbols);
+}
+
+// Selects the angle, for all outputs that share the carrier, and takes its labels.
+void mimo_filter::select_phase(output& each, const shared_correlations& sums)
+{
+    const std::size_t selected = each.phases.search().select(sums.at, sums.symbols);
     std::copy_n(each.phases.labels(selected, latest(step)),
                 decided() - latest(step),
                 each.labels.begin() + static_cast<std::ptrdiff_t>(latest(step)));
@@ -226,8 +232,11 @@ void mimo_filter::measure_phases()
         d_outputs.begin(), d_outputs.end(), [](const auto& each) { return each.found; });
     for (auto& each : d_outputs)
         search(each);
-    for (auto& each : d_outputs) {
-        select_phase(each);
+    for (std::size_t o = 0; o < outputs(); ++o) // of all, before one selects an angle
+        add_correlations(d_outputs[o], d_correlations[o]);
+    for (std::size_t o = 0; o < outputs(); ++o) {
+        output& each = d_outputs[o];
+        select_phase(each, d_correlations[o]);
         std::complex<double> own = 0, correlation = 0; // carrier::measure() skips zero
         if (each.steps_with_signal > 0) {
             const float* const samples = &each.filtered[2 * first];

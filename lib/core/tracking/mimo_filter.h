@@ -146,6 +146,12 @@ private:
         std::uint64_t starts = 0;
     };
 
+    //! Of the latest step, summed over the outputs that share a carrier.
+    struct shared_correlations {
+        std::vector<phase_search::correlation> at; // each angle
+        std::size_t symbols = 0;
+    };
+
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
     //! Samples that the taps span on each side.
     std::size_t reach() const { return d_taps / 2; }
@@ -161,7 +167,8 @@ private:
     void filter(output& each);
     void decide(output& each);
     void search(output& each);
-    void select_phase(output& each);
+    void add_correlations(const output& each, shared_correlations& sums) const;
+    void select_phase(output& each, const shared_correlations& sums);
     //! Mean square residual of a sample since the latest watch(), at the best phase of each step.
     double mean_residual(const output& each) const
     {
@@ -213,8 +220,7 @@ private:
     planes d_output, d_wanted;
     std::vector<signal_planes> d_windows; // of each channel
     aligned_floats d_expected;
-    // At each angle, summed over the outputs that share a carrier.
-    std::vector<phase_search::correlation> d_correlations;
+    std::vector<shared_correlations> d_correlations; // of each output
     std::vector<output> d_outputs;
 };
 

@@ -11,8 +11,8 @@ namespace {
 
 constexpr float lasts = 64; // steps: averaging time of growth and phase noise
 constexpr float first_phase_noise = 0.001f; // radians², initial value
-/* Log-likelihood ratio for a jump to another angle. The sums of three steps are counted with each of
- * them: odds of half a million to one. */
+/* Log-likelihood ratio for a jump to another angle. By far more than chance asks for, since a jump to a
+ * wrong one costs hundreds of symbols, and wrong labels have no Gaussian residual. */
 constexpr double most_evidence = 40;
 // Of the log residual, a symbol: less is noise, as where no angle is right.
 constexpr double least_gain = 0.05;
@@ -96,16 +96,13 @@ phase_search::correlation phase_search::accumulated(std::size_t angle) const
 std::size_t phase_search::select(const std::vector<correlation>& all, std::size_t symbols)
 {
     ++d_age;
-    const float before = expected(1);
-    const auto deviation = [&](std::size_t a) { // of its phase from the line
-        return wrapped(static_cast<float>(std::arg(all[a].sum)) - before);
-    };
+    d_line.phase = wrapped(expected(1));
     std::size_t best = 0;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t a = 0; a < all.size(); ++a) {
-        if (!(all[a].sum != 0.0 && left(all[a]) > 0 && std::abs(deviation(a)) <= d_range))
-            continue; // no usable step, or a phase of another symmetry
-        const float in_a_step = deviation(a) / static_cast<float>(d_age);
+        if (!is_possible(all[a]))
+            continue;
+        const float in_a_step = deviation(all[a]) / static_cast<float>(d_age);
         const double unlikely =
             static_cast<double>(steps * symbols) * std::log(left(all[a])) +
             in_a_step * in_a_step / (2 * d_phase_noise);
@@ -114,32 +111,44 @@ std::size_t phase_search::select(const std::vector<correlation>& all, std::size_
             best = a;
         }
     }
-    d_line.phase = before;
     if (!(least < std::numeric_limits<double>::infinity()))
         return best;
     if (const auto right = better_for_long(all, symbols, best)) {
         best = *right;
-        const correlation latest = d_correlations[best].back();
+        const correlation latest = d_correlations[best].back(); // that residual() needs
         for (auto& earlier : d_correlations) // decided around the phase that was false
             earlier.fill({});
         d_correlations[best].back() = latest;
     } else {
-        const float in_a_step = deviation(best) / static_cast<float>(d_age);
+        const float in_a_step = deviation(all[best]) / static_cast<float>(d_age);
         d_line.growth += in_a_step / lasts;
         d_phase_noise += (in_a_step * in_a_step - d_phase_noise) / lasts;
     }
-    d_line.phase = wrapped(before + deviation(best));
+    d_line.phase = wrapped(d_line.phase + deviation(all[best]));
     d_age = 0;
     return best;
 }
 
-// Adds a step to the evidence. The angle whose evidence is enough, if there is one: it starts again then.
+// Of a phase from the line.
+float phase_search::deviation(const correlation& of) const
+{
+    return wrapped(static_cast<float>(std::arg(of.sum)) - d_line.phase);
+}
+
+// Whether it is of a usable step, and its phase is not one of another symmetry.
+bool phase_search::is_possible(const correlation& of) const
+{
+    return of.sum != 0.0 && left(of) > 0 && std::abs(deviation(of)) <= d_range;
+}
+
+// Adds a step to the evidence. The angle that has enough of it, if there is one: all start again then.
 std::optional<std::size_t> phase_search::better_for_long(
     const std::vector<correlation>& all, std::size_t symbols, std::size_t selected)
 {
     for (std::size_t a = 0; a < all.size(); ++a) {
-        const bool is_usable = all[a].sum != 0.0 && left(all[a]) > 0;
-        const double gain = is_usable ? std::log(left(all[selected]) / left(all[a])) : -1;
+        const double gain = is_possible(all[a])
+                                ? std::log(left(all[selected]) / left(all[a]))
+                                : -std::numeric_limits<double>::infinity();
         d_evidence[a] += static_cast<double>(symbols) * (gain - least_gain);
         d_evidence[a] = std::max(d_evidence[a], 0.0);
     }

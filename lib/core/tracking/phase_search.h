@@ -102,6 +102,8 @@ public:
     void state(archive& members);
 
 private:
+    float deviation(const correlation& of) const;
+    bool is_possible(const correlation& of) const;
     std::optional<std::size_t> better_for_long(const std::vector<correlation>& all,
                                                std::size_t symbols,
                                                std::size_t selected);

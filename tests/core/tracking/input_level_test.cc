@@ -118,7 +118,7 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
 // Its samples are not used with the factor of the noise, so that nothing is decided, and nothing lost.
 BOOST_AUTO_TEST_CASE(a_sender_too_strong_to_be_used_is_taken_down_as_well)
 {
-    settle(1e-4f);
+    settle(2e-3f);
     look(1, input_level::looks / 2, false);
     BOOST_TEST((look(1, 1, false) == level_change::of_noise));
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
