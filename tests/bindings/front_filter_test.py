@@ -249,7 +249,8 @@ def test_faint_noise_before_the_signal_and_in_its_gaps_costs_nothing():
 
 def test_dense_constellations_gain_in_more_noise_than_learnt():
     """3.5 times the power of the noise, one of four symbols wrong. Taps average the noise of two samples a
-    symbol: 0.51 of the errors in each of three draws. Where a test that succeeds counts as failed the taps start over: 0.6 to 1."""
+    symbol: 0.51 of the errors in each of three draws. Where a test that succeeds
+    counts as failed the taps start over: 0.6 to 1."""
     for seed in (3, 4, 5):
         labels, samples = link("64qam", 60000, seed, noise=0.15)
         filter, net = tracked("64qam", noise=0.08)
