@@ -383,8 +383,8 @@ signal_planes recovery::derotated(const tracked_stream& stream) const
 
 /* The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
  * with the filter and without it; or, where the channel is the one before, whether their residual is what
- * it was, and that of the stream's labels is not. Under more noise each of many searched instants and
- * phases would have about the usual residual. If so, the judge has their channel. */
+ * it was, and that of the stream's labels is not. The usual residual has to be below half that of random
+ * decisions: otherwise one of many searched instants and phases has it by chance. If so, the judge has their channel. */
 bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
 {
     const sample_history& history = stream.history;

@@ -51,6 +51,20 @@ told_of(const std::vector<point>& points, const std::vector<point>& samples, dou
     return told;
 }
 
+// A step of these samples, decided at each angle.
+void take(phase_search& search,
+          const std::vector<point>& points,
+          const std::vector<point>& samples)
+{
+    std::vector<phase_search::correlation> all;
+    for (std::size_t a = 0; a < search.angles().size(); ++a) {
+        const double phase = double{ search.expected(1) } + search.angles()[a];
+        search.take(a, told_of(points, samples, phase));
+        all.push_back(search.accumulated(a));
+    }
+    search.select(all, step);
+}
+
 } // namespace
 
 BOOST_AUTO_TEST_SUITE(phase_search_tests)
@@ -101,15 +115,7 @@ BOOST_AUTO_TEST_CASE(follows_a_phase_that_wanders)
                 sample = points[random() % points.size()] * std::polar(1.0, phase) +
                          point(normal(random), normal(random)) * std::sqrt(0.005);
             }
-            std::vector<phase_search::correlation> all;
-            for (std::size_t a = 0; a < search.angles().size(); ++a) {
-                search.take(a,
-                            told_of(points,
-                                    samples,
-                                    double{ search.expected(1) } + search.angles()[a]));
-                all.push_back(search.accumulated(a));
-            }
-            search.select(all, step);
+            take(search, points, samples);
             const auto off = [&](double found) {
                 return std::abs(std::remainder(found - middle, 2 * M_PI));
             };
@@ -147,15 +153,7 @@ struct searched {
             for (auto& sample : samples)
                 sample = points[random() % points.size()] * std::polar(1.0, phase) +
                          point(normal(random), normal(random)) * std::sqrt(noise);
-            std::vector<phase_search::correlation> all;
-            for (std::size_t a = 0; a < search.angles().size(); ++a) {
-                search.take(a,
-                            told_of(points,
-                                    samples,
-                                    double{ search.expected(1) } + search.angles()[a]));
-                all.push_back(search.accumulated(a));
-            }
-            search.select(all, step);
+            take(search, points, samples);
         }
         return search.line().phase;
     }
