@@ -35,7 +35,7 @@ public:
     void see(const feature_view& windows);
     //! Adds the labels of the next symbols.
     void hand_out(const std::uint8_t* labels, std::size_t n);
-    //! Forgets the samples so far: another network decides.
+    //! Forgets the samples so far.
     void forget_samples() { d_first_seen = d_seen; }
 
     bool has_labels(std::uint64_t first, std::size_t n) const;

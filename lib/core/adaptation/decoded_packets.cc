@@ -52,14 +52,10 @@ void decoded_packets::hand_out(const std::uint8_t* labels, std::size_t n)
         d_past->hand_out(labels, n);
 }
 
-void decoded_packets::change_network()
+void decoded_packets::change_receiver()
 {
     if (d_past)
         d_past->forget_samples();
-}
-
-void decoded_packets::change_channel()
-{
     d_changed = d_seen;
     d_ambiguity.reset();
 }
@@ -131,7 +127,7 @@ bool decoded_packets::next_batch(std::size_t latest,
             return false;
         const std::uint64_t first = std::min(next, d_seen - d_batch);
         if (!d_past->has_samples(first, d_batch))
-            continue; // the samples are another network's, or not kept any more
+            continue; // their samples are another receiver's, or not kept any more
         if (!d_past->has_labels(first, d_batch))
             return false;
         d_past->copy(first, d_batch, samples);

@@ -51,10 +51,9 @@ public:
     void see(const feature_view& windows);
     //! Adds the labels of the next symbols.
     void hand_out(const std::uint8_t* labels, std::size_t n);
-    //! Another network decides from here on.
-    void change_network();
-    //! The receiver's delay and rotation may change here.
-    void change_channel();
+    /*! From here on the network, or the stream's delay and rotation, may be others: symbols so far are
+     * neither learnt nor show a displacement. */
+    void change_receiver();
 
     /*! Adds a packet.
      * \param first its first symbol, counted from the stream's
@@ -64,7 +63,7 @@ public:
     void take(std::uint64_t first, std::vector<std::uint8_t> labels);
 
     const packet_count& counted() const { return d_counted; }
-    //! Delay and rotation of the decisions by the packets since change_channel().
+    //! Delay and rotation of the decisions by the packets since change_receiver().
     displacement displaced() const { return d_ambiguity.found(); }
 
     //! Whether there is a packet that was not yet learnt.

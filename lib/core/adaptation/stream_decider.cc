@@ -86,7 +86,7 @@ stream_decider::written stream_decider::decide(const feature_view& view,
         all.labels += out;
         d_packets.see(seen);
         if (d_changes != changes)
-            d_packets.change_channel();
+            d_packets.change_receiver();
         d_packets.hand_out(written_labels, out);
         if (!soft || kind != soft_symbol_kind::received)
             d_output.drop_former_points();
@@ -190,8 +190,7 @@ void stream_decider::adopt()
         return;
     d_output.leave(*d_using);
     d_using = latest;
-    d_packets.change_network();
-    d_packets.change_channel();
+    d_packets.change_receiver();
 }
 
 void stream_decider::collect(const feature_view& view, const std::uint8_t* known_labels)
@@ -235,7 +234,7 @@ void stream_decider::take_packet(std::uint64_t first, std::vector<std::uint8_t> 
         return;
     d_using->front->enter().displace(by);
     d_using->front->leave();
-    d_packets.change_channel();
+    d_packets.change_receiver();
 }
 
 void stream_decider::begin_burst(const std::vector<std::uint8_t>& training)

@@ -113,7 +113,7 @@ carrier::compare(const float* expected, const float* rotated, std::size_t first)
         const std::complex<double> by(d_rotation.re[first + i], d_rotation.im[first + i]);
         sum += std::conj(wanted) * found * by;
     }
-    return d_ambiguity_phase == 0 ? sum : sum * std::polar(1.0, -d_ambiguity_phase);
+    return sum;
 }
 
 void carrier::measure(std::complex<double> sum, std::size_t first, phase_reference by)
@@ -121,7 +121,7 @@ void carrier::measure(std::complex<double> sum, std::size_t first, phase_referen
     if (!std::isfinite(std::abs(sum)) || !(std::abs(sum) > 0))
         return skip(first);
     d_middle = middle_of(first);
-    d_phases.measure(static_cast<float>(std::arg(sum)), by);
+    d_phases.measure(followed(std::arg(sum)), by);
 }
 
 void carrier::measure_by_means(const float* expected,
@@ -129,9 +129,7 @@ void carrier::measure_by_means(const float* expected,
                                std::size_t first,
                                float power)
 {
-    const std::complex<double> taken_off =
-        std::complex<double>(rotation(middle_of(first))) *
-        std::polar(1.0, -d_ambiguity_phase);
+    const std::complex<double> taken_off = rotation(middle_of(first));
     const std::complex<double> sum = compare(expected, rotated, first);
     const double error = (sum * std::conj(taken_off)).imag() /
                          (double{ power } * static_cast<double>(step * d_sps));
@@ -139,7 +137,7 @@ void carrier::measure_by_means(const float* expected,
         return skip(first);
     d_middle = middle_of(first);
     const double phase = std::arg(taken_off) + std::clamp(error, -most_error, most_error);
-    d_phases.measure(wrapped(static_cast<float>(phase)), phase_reference::means);
+    d_phases.measure(followed(phase), phase_reference::means);
 }
 
 void carrier::skip(std::size_t first)

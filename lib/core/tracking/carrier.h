@@ -165,6 +165,11 @@ public:
 
 private:
     std::size_t middle_of(std::size_t first) const { return first + step * d_sps / 2; }
+    // The phase that is followed, out of that of the samples.
+    float followed(double phase) const
+    {
+        return wrapped(static_cast<float>(phase - d_ambiguity_phase));
+    }
 
     std::size_t d_sps;
     planes d_rotation;

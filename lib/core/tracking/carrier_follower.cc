@@ -243,7 +243,7 @@ void carrier_follower::absorb_tap_phase(const sample_history& history, float ahe
 // counted: labels would agree with the next symmetry.
 float carrier_follower::turned_by(std::size_t sample, float taps) const
 {
-    const float turned = std::arg(d_loop.rotation(sample)) - d_reference;
+    const float turned = std::arg(d_loop.rotation(sample));
     return idle() || std::abs(taps) > symmetry() / 2 ? turned : turned - taps;
 }
 
@@ -316,7 +316,6 @@ void carrier_follower::reset()
 {
     d_loop.reset();
     d_searching = d_from_line = false;
-    d_reference = 0;
 }
 
 // A line gives the phase up to a symmetry: the one nearest to the remembered phase is taken.
@@ -412,7 +411,6 @@ void carrier_follower::state(archive& members, const sample_history& history)
     members("settled_frequency", d_settled_frequency);
     members("settled_at", d_settled.at);
     members("turning", d_from_line);
-    members("reference", d_reference);
     members("squared_error", d_squared_error, 0.0, 100.0);
     members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });
     members("slips", d_slips);

@@ -114,13 +114,7 @@ public:
     //! The taps were rotated back by so many radians, which are added to the carrier.
     void absorb_tap_phase(const sample_history& history, float ahead);
 
-    //! Remembers the present phase as that of a stream whose filter is not in use.
-    void mark_reference_phase()
-    {
-        if (!d_from_line)
-            d_reference = d_loop.phase();
-    }
-    /*! Rotation of a sample by the carrier and the taps since mark_reference_phase(), radians.
+    /*! Rotation of a sample by the carrier and the taps, radians.
      * \param taps phase of the taps */
     float turned_by(std::size_t sample, float taps) const;
 
@@ -212,7 +206,6 @@ private:
     moment d_settled;
     double d_settled_frequency = 0; // cycles per symbol
     bool d_from_line = false;       // whether the loop started from a line
-    float d_reference = 0;          // see mark_reference_phase()
     double d_squared_error = 0;     // mean square error of the phase that lines predict
     std::size_t d_predicted = 0;    // checks in that mean
     std::uint64_t d_slips = 0;

@@ -252,8 +252,6 @@ void recovery::test(tracked_stream& stream,
         !history.is_usable(history.window_begin(first)))
         return;
     const bool was_used = is_used();
-    if (stream.carrier && !was_used)
-        stream.carrier->mark_reference_phase();
     judge::verdict found = compare(stream, decides);
     if (!was_used)
         find_echoes(stream);
@@ -453,21 +451,25 @@ feature_view recovery::at_level(tracked_stream& stream, const float* taps)
     return { filtered, window.stride(), window.dimension(), n };
 }
 
-// Labels half a symbol earlier or more are those of the symbol before.
+/* Labels half a symbol earlier or more are those of the symbol before. After a jump most labels are wrong; if
+ * most agree with the stream's, the taps follow by themselves better than from so few symbols. */
 bool recovery::propose_timing(tracked_stream& stream,
                               const network_decider& decides,
                               bool may_start)
 {
     const timing_search::decisions found =
         d_timing.find(stream, d_settled.data(), decides);
-    if (!found.labels)
+    const std::size_t n = d_timing.size();
+    if (!found.labels ||
+        4 * count_alike(stream.history.decided(stream.history.next() - n),
+                        found.labels,
+                        n,
+                        d_symmetries.front()) >
+            3 * n)
         return false;
-    const hypothesis proposed{ hypothesis::source::timing,
-                               found.labels,
-                               d_timing.size(),
-                               found.samples,
-                               limit(),
-                               found.rotates };
+    const hypothesis proposed{
+        hypothesis::source::timing, found.labels, n, found.samples, limit(), found.rotates
+    };
     const int later = 2 * found.earlier >= stream.history.window().sps() ? 1 : 0;
     if (is_believed(stream, proposed) && may_start &&
         start(stream, proposed, { later, 0 })) {

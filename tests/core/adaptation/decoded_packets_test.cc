@@ -151,13 +151,13 @@ BOOST_AUTO_TEST_CASE(what_is_older_than_a_limit_is_left_out)
     BOOST_TEST(!packets.next_batch(1999, found.data(), labels.data(), truth.data()));
 }
 
-BOOST_AUTO_TEST_CASE(another_network_does_not_learn_from_it)
+BOOST_AUTO_TEST_CASE(what_came_before_a_change_of_the_receiver_is_not_learnt)
 {
     pass(1000);
     packets.take(0, packet(0, 1));
     pass(5000);
     packets.take(2000, packet(2000, 500));
-    packets.change_network();
+    packets.change_receiver();
     pass(6000);
     std::vector<float> found((batch - 1) * stride + dimension);
     std::vector<std::uint8_t> labels(batch), truth(batch);
@@ -198,7 +198,7 @@ BOOST_AUTO_TEST_CASE(a_rotation_and_a_delay_are_seen)
     std::size_t alike =
         count_alike(&decided[5002], &sent[5000], 100, qpsk.symmetries()[by.turned]);
     BOOST_TEST(alike == 100u);
-    packets.change_channel();
+    packets.change_receiver();
     packets.take(5100, packet(5100, 500)); // from before the change
     BOOST_TEST(packets.displaced().none());
 }
