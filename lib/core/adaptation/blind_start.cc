@@ -336,14 +336,16 @@ std::vector<std::complex<double>> blind_start::outputs() const
     return found;
 }
 
-// Rotates the symbols back by their carrier. False if none is found.
+// Rotates the symbols back by their carrier, up to the latest one's phase: the stream goes on with it. False if no
+// carrier is found.
 bool blind_start::turn_back()
 {
     if (d_model.symbols.is_offset())
         return false;
-    const carrier_track carrier = track_power(outputs(), d_model.symbols);
+    carrier_track carrier = track_power(outputs(), d_model.symbols);
     if (carrier.stands())
         return false;
+    carrier.count_from(d_count - 1);
     const auto sps = static_cast<double>(d_model.sps);
     const double first = static_cast<double>(d_model.window.samples_before());
     const bool separate = d_stride == d_model.window.dimension();
