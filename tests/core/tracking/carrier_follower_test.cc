@@ -91,11 +91,13 @@ struct turning_link {
         const double now = carrier.loop().phase_at(history.sample(history.next()));
         return std::remainder(now - phases[decided.size() * receiver.sps], whole_turn);
     }
-    double errors_in_latest(std::size_t n) const
+    //! \param turned symmetry by which labels are rotated
+    double errors_in_latest(std::size_t n, std::size_t turned = 0) const
     {
+        const auto& symmetry = receiver.symbols.symmetries()[turned];
         double wrong = 0;
         for (std::size_t k = decided.size() - n; k < decided.size(); ++k)
-            wrong += decided[k] != sent.labels[k];
+            wrong += decided[k] != symmetry[sent.labels[k]];
         return wrong / static_cast<double>(n);
     }
 };
@@ -214,6 +216,21 @@ BOOST_AUTO_TEST_CASE(a_phase_that_wanders_is_searched)
     for (int i = 0; i < 8; ++i)
         still.run(1024, true);
     BOOST_TEST(!still.carrier.is_searching());
+}
+
+// As known symbols ask for it: the phase goes on, searched or not, and labels are rotated back by as much.
+BOOST_DATA_TEST_CASE(an_added_rotation_changes_nothing_else,
+                     data::make({ 0.0, 3e-5 }) * data::xrange(1u, 4u),
+                     linewidth,
+                     turned)
+{
+    turning_link link("16qam", 2, 16384, 1e-5, linewidth, 14);
+    for (int i = 0; i < 8; ++i)
+        link.run(1024, true);
+    link.carrier.add_ambiguity(link.history, turned);
+    for (int i = 0; i < 8; ++i)
+        link.run(1024, true);
+    BOOST_TEST(link.errors_in_latest(8000, 4 - turned) < 0.01);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
