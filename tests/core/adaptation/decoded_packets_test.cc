@@ -201,6 +201,9 @@ BOOST_AUTO_TEST_CASE(a_rotation_and_a_delay_are_seen)
     packets.change_receiver();
     packets.take(5100, packet(5100, 500)); // from before the change
     BOOST_TEST(packets.displaced().none());
+    std::vector<float> found((batch - 1) * stride + dimension);
+    std::vector<std::uint8_t> labels(batch), truth(batch);
+    BOOST_TEST(!packets.next_batch(0, found.data(), labels.data(), truth.data()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()
