@@ -95,7 +95,9 @@ blind_start::blind_start(const std::string& constellation,
                          unsigned half_window,
                          bool complex,
                          std::uint64_t seed)
-    : d_model(untrained(constellation, sps, half_window, complex)), d_seed(seed)
+    : d_model(untrained(constellation, sps, half_window, complex)),
+      d_points(d_model.symbols.unit_points()),
+      d_seed(seed)
 {
     const std::size_t dimension = d_model.window.dimension();
     const std::size_t floats = d_model.window.floats_per_sample();
@@ -187,25 +189,28 @@ void blind_start::begin()
         d_state = start_state::searching;
 }
 
-bool blind_start::knows_enough() const { return d_known >= 2 * d_model.window.samples(); }
+bool blind_start::knows_enough() const { return d_known >= 2 * taps_of_a_row(); }
 
 bool blind_start::knows_rotation() const { return d_known >= 16; }
 
-// Whether a quarter of the known labels of the latest symbols differ from the decisions.
+// Independent taps of each row of a linear equalizer: complex ones count once, with a complex equation a symbol.
+std::size_t blind_start::taps_of_a_row() const
+{
+    const bool joint = d_model.symbols.is_complex() && !d_model.symbols.is_offset();
+    return joint ? d_model.window.samples() : d_model.window.dimension();
+}
+
+// Whether the known labels of the latest symbols are not those that the linear equalizer decides. The mean
+// square of its outputs z is 1 - e after an error of e: z - P has e for sent points P of unit power, 2 - e for others.
 bool blind_start::contradicts_known(std::size_t latest) const
 {
-    if (!d_known)
-        return false;
-    const std::size_t first = d_count - latest;
-    std::vector<std::uint8_t> labels(latest);
-    decider(d_model.net)
-        .decide(prepared_network(d_model.net), view().from(first, latest), labels.data());
-    std::size_t known = 0, wrong = 0;
-    for (std::size_t i = 0; i < latest; ++i) {
-        known += d_labels[first + i].has_value();
-        wrong += d_labels[first + i] && labels[i] != *d_labels[first + i];
-    }
-    return 4 * wrong > known;
+    double sum = 0, known = 0;
+    for (std::size_t i = d_count - latest; i < d_count; ++i)
+        if (d_labels[i]) {
+            sum += squared_error(i, *d_labels[i]);
+            ++known;
+        }
+    return sum > known;
 }
 
 feature_view blind_start::view() const
@@ -264,22 +269,28 @@ void blind_start::look_again()
     set_linear(first);
 }
 
+// Of the linear equalizer's output for a symbol.
+double blind_start::squared_error(std::size_t symbol, std::uint8_t label) const
+{
+    const feature_view all = view();
+    const auto& point = d_points[label];
+    double sum = 0;
+    for (std::size_t row = 0; row < d_model.symbols.dimensions(); ++row)
+        sum += std::pow(std::inner_product(all[symbol],
+                                           all[symbol] + all.dimension,
+                                           &d_fitted.taps[row * all.dimension],
+                                           row ? -point.imag() : -point.real()),
+                        2);
+    return sum;
+}
+
 // Mean square error of the linear equalizer over some symbols.
 double blind_start::error_of(std::size_t first, std::size_t symbols) const
 {
-    const feature_view all = view();
-    const auto points = d_model.symbols.unit_points();
     const auto labels = best_labels();
     double sum = 0;
     for (std::size_t i = first; i < first + symbols; ++i)
-        for (std::size_t row = 0; row < d_model.symbols.dimensions(); ++row) {
-            const auto& point = points[labels[i]];
-            sum += std::pow(std::inner_product(all[i],
-                                               all[i] + all.dimension,
-                                               &d_fitted.taps[row * all.dimension],
-                                               row ? -point.imag() : -point.real()),
-                            2);
-        }
+        sum += squared_error(i, labels[i]);
     return sum / static_cast<double>(symbols);
 }
 
@@ -471,8 +482,8 @@ std::vector<std::uint8_t> blind_start::best_labels() const
     return labels;
 }
 
-// Fits the linear equalizer to the known labels. If
-// they do not fit it forgets them, and returns false.
+/* Fits the linear equalizer to the known labels. Labels that were not sent leave a mean square error of 1 - p / n
+ * after p taps and n labels: unless theirs is below half of that, it forgets them and returns false. */
 bool blind_start::fits_known()
 {
     const feature_view all = view();
@@ -483,16 +494,18 @@ bool blind_start::fits_known()
             windows.insert(windows.end(), all[i], all[i] + all.dimension);
             labels.push_back(*d_labels[i]);
         }
-    const linear_equalizer before = d_fitted;
-    set_linear(
+    const linear_equalizer fitted =
         trained_equalizer({ windows.data(), all.dimension, all.dimension, labels.size() },
                           d_model.symbols,
-                          labels.data()));
-    if (!contradicts_known(d_count))
-        return true;
-    set_linear(before);
-    forget(0);
-    return false;
+                          labels.data());
+    const double unexplained =
+        1 - static_cast<double>(taps_of_a_row()) / static_cast<double>(labels.size());
+    if (!clearly_less(fitted.error, unexplained)) {
+        forget(0);
+        return false;
+    }
+    set_linear(fitted);
+    return true;
 }
 
 // Forgets the known labels from symbol `first` on.

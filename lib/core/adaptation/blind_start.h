@@ -29,8 +29,8 @@ enum class start_state {
  *
  * At first its network decides the nearest point to a window's middle sample. Then:
  *
- * 1. Linear equalizer. It is fitted to known labels as soon as there are two for each sample of a
- *    window, and then to its own decisions. Without known labels it is found blindly from 4096
+ * 1. Linear equalizer. It is fitted to known labels as soon as there are two for each of its taps,
+ *    and then to its own decisions. Without known labels it is found blindly from 4096
  *    symbols on (linear_equalizer.h); the known labels there are, else the earlier decisions, give
  *    its rotation and delay. If labels that become known later contradict it, it is fitted again.
  *    Known labels that no linear equalizer explains are a false alarm, and count as not known. The
@@ -130,11 +130,13 @@ private:
     bool knows_enough() const;
     bool contradicts_known(std::size_t latest) const;
     bool knows_rotation() const;
+    std::size_t taps_of_a_row() const;
     bool fits_known();
     void forget(std::size_t first);
     void follow();
     void find(const feature_view& part);
     void look_again();
+    double squared_error(std::size_t symbol, std::uint8_t label) const;
     double error_of(std::size_t first, std::size_t symbols) const;
     std::size_t unsettled() const;
     void forget_before(std::size_t first);
@@ -146,6 +148,7 @@ private:
     void begin();
 
     model d_model;
+    std::vector<std::complex<float>> d_points; // of unit power
     std::uint64_t d_seed;
     std::size_t d_stride = 0;
     std::vector<float> d_samples;
