@@ -547,33 +547,38 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
             forget_before(first);
             follow();
         }
-        const auto holds = [&] {
-            return d_fitted.error <= much_more * d_error && stands(!carrier.empty());
-        };
+    }
+    const auto holds = [&] {
+        // Tracking aligns random phases as well; known labels show that these are not.
+        const bool may_be_random = !carrier.empty() && !knows_enough();
+        return d_fitted.error <= much_more * d_error && stands(may_be_random);
+    };
+    if (!holds()) {
+        const blind_start before = *this;
+        if (d_model.complex && turn_back()) {
+            d_state = start_state::searching;
+            look();
+            follow();
+            carrier = "behind a carrier that turns, ";
+        }
         if (!holds()) {
-            const blind_start before = *this;
-            if (d_model.complex && turn_back()) {
-                d_state = start_state::searching;
-                look();
-                follow();
-                carrier = "behind a carrier that turns, ";
-            }
-            if (!holds()) {
-                const char* const why =
-                    d_fitted.error > much_more * d_error
-                        ? has_changed
-                        : "the phase of the symbols found does not stand still";
-                check_labels(decided());
+            const char* const why =
+                d_fitted.error > much_more * d_error
+                    ? has_changed
+                    : "the phase of the symbols found does not stand still";
+            check_labels(decided());
+            *this = before;
+            carrier.clear();
+            if (!knows_enough()) {
                 if (d_known)
                     throw eye_closed(why);
-                *this = before;
-                carrier.clear();
                 moves = true;
                 start_from_latest(why);
             }
         }
-        check_labels(decided());
     }
+    if (!knows_enough())
+        check_labels(decided());
     if (d_fitted.error > much_more * d_error)
         throw eye_closed(has_changed);
     const auto labels = best_labels();
