@@ -16,15 +16,20 @@ struct stretch {
 };
 
 // Uniform points of unit power that turn and wander, in noise.
-stretch drawn(const constellation& alphabet, double frequency, double wander, double snr)
+stretch drawn(const constellation& alphabet,
+              double frequency,
+              double wander,
+              double snr,
+              std::size_t n = 4096,
+              unsigned seed = 1)
 {
-    std::mt19937 random(1);
+    std::mt19937 random(seed);
     std::normal_distribution<double> normal;
     double power = 0, wandered = 0;
     for (const auto& point : alphabet.points())
         power += std::norm(point) / static_cast<double>(alphabet.size());
     stretch all;
-    for (std::size_t i = 0; i < 4096; ++i) {
+    for (std::size_t i = 0; i < n; ++i) {
         wandered += wander * normal(random);
         const double phase = 2 * M_PI * frequency * static_cast<double>(i) + wandered;
         const complex point(alphabet.points()[random() % alphabet.size()]);
@@ -60,6 +65,23 @@ BOOST_AUTO_TEST_CASE(the_power_tells_a_carrier_up_to_a_symmetry)
             // A tenth of what decides between the points of 16QAM, 17 degrees.
             BOOST_TEST(std::sqrt(squares) < 0.06);
         }
+    }
+}
+
+// The line of 16 points on two rings is of the inner four alone: the mean of 128 powers has 5 times its noise.
+// A slip is a quarter of a cycle.
+BOOST_AUTO_TEST_CASE(a_faint_carrier_does_not_slip)
+{
+    const constellation symbols("16apsk");
+    const double wander = std::sqrt(2 * M_PI * 1e-6);
+    for (unsigned seed = 1; seed <= 10; ++seed) {
+        const stretch signal = drawn(symbols, 1e-4, wander, 15, 32768, seed);
+        const carrier_track track = track_power(signal.symbols, symbols);
+        BOOST_REQUIRE(!track.stands());
+        const auto error = [&](std::size_t i) {
+            return track.phase[i] - signal.phase[i];
+        };
+        BOOST_TEST(std::abs(std::remainder(error(32767) - error(0), 2 * M_PI)) < 0.4);
     }
 }
 
