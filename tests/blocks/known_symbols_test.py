@@ -276,28 +276,42 @@ def test_decoded_packets_settle_the_rotation_and_count(model, tells):
     assert block.packet_ber() == pytest.approx(wrong, rel=0.2)
 
 
+def steps_with_packets(block, late, symbols=1 << 16, **link):
+    """Steps, and the last status: with packets that come so many symbols after the least delay, None: without any.
+
+    Batches have 512 symbols: one step each, and as many of packets, which
+    come at most 1024 symbols after they were decided."""
+    labels = random_labels(symbols, 23, 2)
+    samples = normalized(replace(LINK, **link).receive(labels, [23, 1]))
+    decoder = Decoder(labels, 512, late or 0)
+    paced, store, top = Paced(decoder, 1024), blocks.message_debug(), gr.top_block()
+    top.connect(blocks.vector_source_c(samples), paced, block, blocks.null_sink(1))
+    top.connect(block, decoder)
+    top.msg_connect(block, "status", store, "store")
+    if late is not None:
+        top.msg_connect(decoder, "packets", block, "known")
+    top.run(1024)
+    return block.steps(), pmt.to_python(store.get_message(store.num_messages() - 1))
+
+
 def test_packets_older_than_the_memory_of_the_taps_are_not_learnt(model):
-    """The ray rotates, and the taps' memory is some 2000 symbols. Batches have 512: one step each, and as many of
-    packets, which come at most 1024 symbols after they were decided."""
-    size = 1 << 16
-    labels = random_labels(size, 23, 2)
-    samples = normalized(replace(LINK, snr=8, turns=1e-5).receive(labels, [23, 1]))
-    steps, told = {}, {}
-    for late in None, 0, 20_000:
-        block, decoder = adann.equalizer(model, mode="lockstep"), Decoder(labels, 512, late or 0)
-        paced, store, top = Paced(decoder, 1024), blocks.message_debug(), gr.top_block()
-        top.connect(blocks.vector_source_c(samples), paced, block, blocks.null_sink(1))
-        top.connect(block, decoder)
-        top.msg_connect(block, "status", store, "store")
-        if late is not None:
-            top.msg_connect(decoder, "packets", block, "known")
-        top.run(1024)
-        told[late] = pmt.to_python(store.get_message(store.num_messages() - 1))
-        steps[late] = block.steps()
-    assert 0 < told[None]["memory"] < 20_000
-    assert steps[20_000] == steps[None]
-    assert told[20_000]["packets"] > 5
-    assert steps[0] > steps[None] + 20
+    """The taps' memory is some 2000 symbols."""
+    (without, told), (at_once, _), (late, told_late) = (
+        steps_with_packets(adann.equalizer(model, mode="lockstep"), late, snr=8, turns=1e-5)
+        for late in (None, 0, 20_000))
+    assert 0 < told["memory"] < 20_000
+    assert late == without
+    assert told_late["packets"] > 5
+    assert at_once > without + 20
+
+
+def test_where_the_taps_change_nothing_packets_of_any_age_are_learnt():
+    """The network that a blind start has trained is right without taps."""
+    (without, told), (late, _) = (
+        steps_with_packets(adann.equalizer("", constellation="qpsk", sps=2, half_window=5, mode="lockstep"),
+                           late, 1 << 17, snr=14) for late in (None, 20_000))
+    assert told["memory"] == 0
+    assert late > without + 20
 
 
 @pytest.mark.parametrize("message, said", [

@@ -156,7 +156,9 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
     d_changes = front.changes();
     if (n == d_batches.left() || n == d_bursts.remaining()) {
         d_exchange.front.publish(front);
-        d_memory = front.status().memory;
+        const front_filter_status now = front.status();
+        d_lasts =
+            now.state == tracking_state::lost ? 1 : now.memory; // the identity has 0
     }
     d_using->front->leave();
     return { seen, acquired };
@@ -200,9 +202,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     if (d_batches.position() == 0) {
         const bool learns = !d_exchange.frozen && d_bursts.is_inside() && d_has_level;
         if (learns && d_exchange.has_model) // what is older came through another channel
-            d_batches.add_packet(d_packets,
-                                 *d_using,
-                                 d_using->front ? std::max<std::size_t>(d_memory, 1) : 0);
+            d_batches.add_packet(d_packets, *d_using, d_using->front ? d_lasts : 0);
         d_batches.begin(*d_using, learns, d_apart);
     }
     const bool knows = d_bursts.state() == burst_state::known;

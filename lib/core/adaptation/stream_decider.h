@@ -90,8 +90,9 @@ private:
     std::size_t d_apart = 1;   // as the batch began; 1 without one
     bool d_has_level = true;   // whether the samples have the model's
     std::size_t d_changes = 0; // of delay and rotation
-    std::size_t d_memory = 0;  // of its taps, as a batch ended
-    hindsight d_latest;        // up to the last symbol decided
+    std::size_t d_lasts =
+        0; // symbols that came through its present taps, as a batch ended; 0: all
+    hindsight d_latest; // up to the last symbol decided
 
     decided_output d_output;
     burst_progress d_bursts;
