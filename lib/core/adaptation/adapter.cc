@@ -273,7 +273,7 @@ void adapter::begin_with(const adaptation_batch& filled)
     const bool is_done =
         d_start->done(); // may be an earlier model with which go_on_with() failed
     if (is_done) {
-        go_on_with(d_start->found());
+        go_on_with(d_start->found(), d_start->carrier_frequency());
         if (!d_start->is_blind())
             d_trials = nullptr;
         come_from(model_origin::blind);
@@ -282,13 +282,16 @@ void adapter::begin_with(const adaptation_batch& filled)
         report({ status(), event_kind::start, found.empty() ? "started" : found });
 }
 
-// Changes to a model that a start has found, or that was loaded. If it throws nothing has changed.
-void adapter::go_on_with(model found)
+// Changes to a model that a start has found, or that was loaded, behind a carrier that rotates by so many cycles a
+// symbol. If it throws nothing has changed.
+void adapter::go_on_with(model found, double carrier_frequency)
 {
     learner_settings settings = d_settings;
     static_cast<training_settings&>(settings) = d_requests.training();
     auto learns = adapts() ? std::make_unique<learner>(found, settings) : nullptr;
     auto parts = parts_of(found, learns.get());
+    if (parts->front)
+        parts->front->resting().begin_carrier(carrier_frequency);
     if (adapts())
         restore(found, *parts);
     else
@@ -349,7 +352,7 @@ void adapter::load(adaptation_requests::read_file next)
             const bool is_tried =
                 d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
             auto trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
-            go_on_with(std::move(*next.found));
+            go_on_with(std::move(*next.found), 0);
             d_trials = std::move(trials);
             d_exchange.tries = false;
             come_from(model_origin::given);
@@ -386,7 +389,7 @@ void adapter::try_start(const adaptation_batch& filled)
     d_exchange.tries = d_trials->tries();
     if (!d_trials->done())
         return;
-    go_on_with(d_trials->found());
+    go_on_with(d_trials->found(), d_trials->carrier_frequency());
     come_from(model_origin::blind);
     report({ status(), event_kind::start, found });
 }

@@ -357,6 +357,7 @@ bool blind_start::turn_back()
     if (carrier.stands())
         return false;
     carrier.count_from(d_count - 1);
+    d_carrier_frequency = carrier.frequency;
     const auto sps = static_cast<double>(d_model.sps);
     const double first = static_cast<double>(d_model.window.samples_before());
     const bool separate = d_stride == d_model.window.dimension();

@@ -102,6 +102,8 @@ public:
     const model& found() const { return d_model; }
     //! Whether that is the one to go on with.
     bool done() const { return d_state == start_state::done; }
+    //! Cycles per symbol by which the carrier rotates while found() decides; its phase is 0 after the latest symbol.
+    double carrier_frequency() const { return d_carrier_frequency; }
     //! Whether the last take() changed found().
     bool changed() const { return d_changed; }
     //! Whether there were too few known labels to find its rotation.
@@ -159,6 +161,7 @@ private:
     std::size_t d_next_look = first_look; // number of symbols at the next test
     linear_equalizer d_fitted;            // initial state of d_model's network
     double d_error = 0;                   // of the first linear equalizer
+    double d_carrier_frequency = 0;
     start_state d_state = start_state::searching;
     next_failure d_failure = next_failure::ignored;
     bool d_changed = false;

@@ -54,6 +54,7 @@ public:
     //! Whether found() explains the signal better: until the next trial.
     bool done() const { return d_start.done(); }
     const model& found() const { return d_start.found(); }
+    double carrier_frequency() const { return d_start.carrier_frequency(); }
 
 private:
     const blind_start d_fresh;

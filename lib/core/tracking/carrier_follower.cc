@@ -331,6 +331,14 @@ void carrier_follower::begin(const sample_history& history,
     d_from_line = true;
 }
 
+void carrier_follower::begin(const sample_history& history, double frequency)
+{
+    if (std::abs(frequency) < slowest_line)
+        return;
+    d_settled_frequency = frequency;
+    begin(history, { frequency, 0, 1 });
+}
+
 void carrier_follower::begin_settled(const sample_history& history,
                                      std::size_t first,
                                      std::size_t end)

@@ -288,6 +288,12 @@ acquisition_result front_filter::acquire()
     return acquisition_result::acquired;
 }
 
+void front_filter::begin_carrier(double frequency)
+{
+    if (d_stream.carrier)
+        d_stream.carrier->begin(d_stream.history, frequency);
+}
+
 void front_filter::reset()
 {
     d_recovery.reset(d_stream);

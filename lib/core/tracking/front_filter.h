@@ -188,6 +188,9 @@ public:
      * \param n least_training() to most_training */
     void train(const std::uint8_t* labels, std::size_t n);
 
+    //! The carrier of a stream that begins has this frequency, in cycles per symbol, and the phase 0.
+    void begin_carrier(double frequency);
+
     //! Back to the identity.
     void reset();
 
