@@ -58,7 +58,7 @@ void phase_bank::reset()
     for (const loop& each : d_loops)
         if (each.alpha > 0)
             d_least_noise = std::min(d_least_noise, each.noise);
-    d_steps = d_used = d_measured = d_measured_in_all = 0;
+    d_steps = d_used = d_moves_for = d_measured = d_measured_in_all = 0;
     d_most_noise = all_noise;
 }
 
@@ -75,6 +75,7 @@ void phase_bank::set(const phase_line& line)
                 };
         }
     d_used = 1;
+    d_moves_for = static_cast<std::size_t>(most_steps);
 }
 
 void phase_bank::turn(float slipped)
@@ -126,10 +127,12 @@ void phase_bank::measure(float phase, phase_reference by)
         by == phase_reference::means && noise > 0)
         d_most_noise =
             std::clamp(d_tolerated * d_tolerated / noise, d_least_noise, all_noise);
-    if (d_steps < least_steps) // too few to leave the loop of zero phase
-        d_used = idle() ? 0 : best_of(1);
-    else if (!idle() || (d_uncertain ? has_moved(evidence) : leads(evidence, 0)))
-        d_used = d_uncertain ? steadiest() : best_of(0);
+    const bool is_early =
+        d_steps < least_steps; // too few to leave the loop of zero phase
+    if (idle() && (is_early || !(d_uncertain ? has_moved(evidence) : leads(evidence, 0))))
+        return;
+    const std::size_t first = d_steps < d_moves_for ? 1 : 0;
+    d_used = d_uncertain && !is_early ? steadiest(first) : best_of(first);
 }
 
 // Variance of a measurement: the least mean square prediction error of all loops, over many steps.
@@ -178,10 +181,10 @@ bool phase_bank::may_move() const
 }
 
 // The loop that predicted best over many steps, unless another one leads over the latest ones.
-std::size_t phase_bank::steadiest() const
+std::size_t phase_bank::steadiest(std::size_t first) const
 {
-    const std::size_t found = best_of(0, &loop::lasting);
-    return leads(evidence, found) ? best_of(0) : found;
+    const std::size_t found = best_of(first, &loop::lasting);
+    return leads(evidence, found) ? best_of(first) : found;
 }
 
 // The best predictor among the loops from `first` on that may be used.
@@ -224,6 +227,8 @@ void phase_bank::state(archive& members)
     members("measured", d_measured);
     members("measured_in_all", d_measured_in_all);
     members("steps", d_steps);
+    members(
+        "moves_for", d_moves_for, std::size_t{ 0 }, static_cast<std::size_t>(most_steps));
     members("used", d_used);
     if (d_used >= d_loops.size())
         members.refuse("used", "is out of range");

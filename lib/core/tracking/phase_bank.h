@@ -67,7 +67,8 @@ public:
     void reset();
     //! Adds a slip, in radians, to the phase of each loop but the one of zero phase.
     void turn(float slipped);
-    //! Starts all loops but that of zero phase from this line, at the latest measured step.
+    //! Starts all loops but that of zero phase from this line, at the latest measured step. For 64 steps one of them
+    //! is in use: a line that rotates slowly starts near zero, too.
     void set(const phase_line& line);
 
     //! Of the loop in use: the phase in the middle of the latest step, and its growth.
@@ -106,7 +107,7 @@ private:
     float lasting_mean(float found) const;
     float variance() const;
     std::size_t best_of(std::size_t first, float loop::*score = &loop::score) const;
-    std::size_t steadiest() const;
+    std::size_t steadiest(std::size_t first) const;
     bool leads(float evidence, std::size_t of) const;
     bool has_moved(float evidence) const;
 
@@ -117,6 +118,8 @@ private:
     float d_least_noise; // loop::noise of the quietest loop, which may always be used
     float d_most_noise;  // largest loop::noise of a loop that may be used
     std::size_t d_steps = 0;
+    std::size_t d_moves_for =
+        0; // steps before the loop of zero phase may be used: see set()
     std::size_t d_measured = 0; // steps in a row
     std::size_t d_measured_in_all = 0;
     std::size_t d_used = 0;
