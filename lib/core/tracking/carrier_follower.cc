@@ -335,8 +335,14 @@ void carrier_follower::begin(const sample_history& history, double frequency)
 {
     if (std::abs(frequency) < slowest_line)
         return;
+    const double growth = whole_turn * frequency / static_cast<double>(history.sample(1));
+    const std::size_t middle =
+        history.owned(history.latest(step)) +
+        history.sample(step) / 2; // of the step before the first one
+    const double before = static_cast<double>(history.sample(history.next()) - middle);
+    d_loop.set(middle, static_cast<float>(-growth * before), static_cast<float>(growth));
     d_settled_frequency = frequency;
-    begin(history, { frequency, 0, 1 });
+    d_from_line = true;
 }
 
 void carrier_follower::begin_settled(const sample_history& history,
