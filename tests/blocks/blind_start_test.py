@@ -304,6 +304,8 @@ def test_a_carrier_that_turns_is_taken_off_what_is_learnt(offset):
     assert len(told) == 2 and "started, behind a carrier that turns, modulation error ratio" in told[1]
     assert float(told[1].split(" dB")[0].split()[-1]) > 12
     assert errors(decided, sent, "qpsk", 2**17 - 50_000) < 50
+    # The front filter knows the carrier: where it has to find it, 250 to 370 of the first 512 are wrong beyond 1e-4.
+    assert errors(decided[:2**15 + 612], sent, "qpsk", 2**15) < 10
 
 
 @pytest.mark.parametrize("seed", range(4))

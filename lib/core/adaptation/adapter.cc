@@ -282,8 +282,8 @@ void adapter::begin_with(const adaptation_batch& filled)
         report({ status(), event_kind::start, found.empty() ? "started" : found });
 }
 
-// Changes to a model that a start has found, or that was loaded, behind a carrier that rotates by so many cycles a
-// symbol. If it throws nothing has changed.
+/* Changes to a model that a start has found, or that was loaded. If it throws nothing has changed.
+ * carrier_frequency: of the stream, cycles per symbol; 0 where it is not known */
 void adapter::go_on_with(model found, double carrier_frequency)
 {
     learner_settings settings = d_settings;

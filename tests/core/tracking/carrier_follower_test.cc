@@ -164,6 +164,24 @@ BOOST_DATA_TEST_CASE(a_slip_is_undone_where_the_line_predicts_the_phase,
 }
 
 // Decisions have started a symmetry aside before there is a line: it then tells the rotation of the start.
+// The frequency of the stream is known, and its phase is zero: from the first symbol on no label rotates.
+BOOST_DATA_TEST_CASE(a_carrier_that_is_known_is_followed_from_the_first_symbol_on,
+                     data::make({ "qpsk", "16qam" }) * data::make({ 1u, 2u, 4u, 16u }) *
+                         data::make({ -0.01, 3e-3 }),
+                     name,
+                     sps,
+                     frequency)
+{
+    turning_link link(name, sps, 2048, frequency, 0, 15);
+    link.carrier.begin(link.history, frequency);
+    link.run(1024, true);
+    BOOST_TEST(link.errors_in_latest(1024) == 0);
+    BOOST_TEST(std::abs(link.phase_error()) < 0.05);
+    turning_link other(name, sps, 2048, frequency, 0, 15);
+    other.run(1024, true);
+    BOOST_TEST(other.errors_in_latest(1024) > 0.05);
+}
+
 BOOST_AUTO_TEST_CASE(what_began_turned_is_undone_by_the_first_line)
 {
     turning_link link("qpsk", 2, 4096, 1e-4, 0, 7);

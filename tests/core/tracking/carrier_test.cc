@@ -97,6 +97,23 @@ BOOST_AUTO_TEST_CASE(noise_is_no_phase_that_moves)
     BOOST_TEST(steps < 16);
 }
 
+// A carrier of 3e-4 cycles a symbol is within 0.25 radians of zero for eight steps, where the loop of zero phase may
+// have the least error by chance. Left to it, labels would rotate.
+BOOST_AUTO_TEST_CASE(a_slow_line_that_is_known_is_kept)
+{
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        std::mt19937 random(seed);
+        std::normal_distribution<float> normal(0, 0.2f);
+        phase_bank bank(2, 0.38f);
+        bank.set({ 0, 0.03f });
+        for (int step = 1; step < 200; ++step) {
+            bank.measure(wrapped(0.03f * static_cast<float>(step) + normal(random)),
+                         phase_reference::labels);
+            BOOST_REQUIRE(!bank.idle());
+        }
+    }
+}
+
 /* Uncertain decisions show a phase less, and half-way to the next symmetry not at all. A slow one is seen over
  * many steps before that: by a twentieth of a turn, 314 steps, that have 2.8 times the evidence asked for. */
 BOOST_AUTO_TEST_CASE(a_slow_phase_is_found_though_a_step_hardly_shows_it)
