@@ -279,8 +279,8 @@ def test_decoded_packets_settle_the_rotation_and_count(model, tells):
 def steps_with_packets(block, late, symbols=1 << 16, **link):
     """Steps, and the last status: with packets that come so many symbols after the least delay, None: without any.
 
-    Batches have 512 symbols: one step each, and as many of packets, which
-    come at most 1024 symbols after they were decided."""
+    A batch has 512 symbols and makes one step, as a packet of
+    512 does. Packets come at most 1024 symbols after they were decided, and so much later."""
     labels = random_labels(symbols, 23, 2)
     samples = normalized(replace(LINK, **link).receive(labels, [23, 1]))
     decoder = Decoder(labels, 512, late or 0)

@@ -108,10 +108,11 @@ struct ber_estimate {
  * with `position`, the number of the first symbol (that of its item at output 0), and a u8vector
  * of labels as they were sent, 255 where one is not known. A pair of the number and the u8vector
  * will do, too. Packets may come 2^18 symbols late. Their wrong bits are counted (packet_ber()).
- * The network learns from them, unless they are older than the memory of the front filter's
- * taps. The front filter undoes a rotation or a delay that they show, except in bursts and while
- * frozen. The samples that this needs are kept from the first packet on, which is not counted
- * itself. A packet that does not fit is refused with a warning; 64 wait at most.
+ * The network learns from them, unless they are older than the memory of the front filter's taps
+ * or than the latest change of rotation or delay. The front filter undoes a rotation or a delay
+ * that they show, except in bursts and while frozen. The samples that this needs are kept from the
+ * first packet on, which is not counted itself. A packet that does not fit is refused with a
+ * warning; 64 wait at most.
  *
  * Bursts: the setting training_sequence has the labels that each begins with, and the tag
  * training_start_tag is at its first symbol's sample, where digital::corr_est_cc sets it. From
@@ -137,9 +138,10 @@ struct ber_estimate {
  *
  * Known symbols resolve rotation and delay of such a start: labels at input 1, or a training
  * sequence of 40 symbols or more at each training_start_tag. With two known symbols or more for
- * each sample of the window the linear equalizer is fitted to these, from the batch on that has
- * them; labels that do not match the samples count as not known. With a training sequence all this
- * begins at the first tag, and anew after each burst_end_tag, so that packets need a model.
+ * each sample of the window (four for real points in complex samples, and for OQPSK) the linear
+ * equalizer is fitted to these, from the batch on that has them; labels that do not match the
+ * samples count as not known. With a training sequence all this begins at the first tag, and anew
+ * after each burst_end_tag, so that packets need a model.
  *
  * The guard has three networks: the offline one, the one that adapts, and a copy of that from
  * when it was good. The one decides whose decisions have the smallest residual from the model's

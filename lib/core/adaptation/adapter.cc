@@ -273,7 +273,7 @@ void adapter::begin_with(const adaptation_batch& filled)
     const bool is_done =
         d_start->done(); // may be an earlier model with which go_on_with() failed
     if (is_done) {
-        go_on_with(d_start->found(), d_start->carrier_frequency());
+        go_on_with(d_start->found(), { d_start->carrier_frequency(), filled.end });
         if (!d_start->is_blind())
             d_trials = nullptr;
         come_from(model_origin::blind);
@@ -282,16 +282,15 @@ void adapter::begin_with(const adaptation_batch& filled)
         report({ status(), event_kind::start, found.empty() ? "started" : found });
 }
 
-/* Changes to a model that a start has found, or that was loaded. If it throws nothing has changed.
- * carrier_frequency: of the stream, cycles per symbol; 0 where it is not known */
-void adapter::go_on_with(model found, double carrier_frequency)
+// Changes to a model that a start has found, with the stream's carrier, or that was loaded. If it
+// throws nothing has changed.
+void adapter::go_on_with(model found, const deciding_parts::found_carrier& carrier)
 {
     learner_settings settings = d_settings;
     static_cast<training_settings&>(settings) = d_requests.training();
     auto learns = adapts() ? std::make_unique<learner>(found, settings) : nullptr;
     auto parts = parts_of(found, learns.get());
-    if (parts->front)
-        parts->front->resting().begin_carrier(carrier_frequency);
+    parts->carrier = carrier;
     if (adapts())
         restore(found, *parts);
     else
@@ -352,7 +351,7 @@ void adapter::load(adaptation_requests::read_file next)
             const bool is_tried =
                 d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
             auto trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
-            go_on_with(std::move(*next.found), 0);
+            go_on_with(std::move(*next.found), {});
             d_trials = std::move(trials);
             d_exchange.tries = false;
             come_from(model_origin::given);
@@ -389,7 +388,7 @@ void adapter::try_start(const adaptation_batch& filled)
     d_exchange.tries = d_trials->tries();
     if (!d_trials->done())
         return;
-    go_on_with(d_trials->found(), d_trials->carrier_frequency());
+    go_on_with(d_trials->found(), { d_trials->carrier_frequency(), filled.end });
     come_from(model_origin::blind);
     report({ status(), event_kind::start, found });
 }

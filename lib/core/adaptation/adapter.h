@@ -90,7 +90,7 @@ private:
     feature_view view_of(const std::vector<float>& samples) const;
     std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
     void restore(model& saved, deciding_parts& parts);
-    void go_on_with(model found, double carrier_frequency);
+    void go_on_with(model found, const deciding_parts::found_carrier& carrier);
     void come_from(model_origin origin);
     void check_fits(const model& loaded, std::size_t training) const;
     void load(adaptation_requests::read_file next);

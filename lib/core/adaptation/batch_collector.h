@@ -31,6 +31,7 @@ public:
     //! Symbols of the batch so far, and those to come.
     std::size_t position() const { return d_position; }
     std::size_t left() const { return d_batch - d_position; }
+    std::uint64_t symbols() const { return d_symbols; } //!< since start()
 
     /*! Begins a batch, and chooses whether it is learnt from.
      * \param learns whether it may be

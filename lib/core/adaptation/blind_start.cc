@@ -193,15 +193,17 @@ bool blind_start::knows_enough() const { return d_known >= 2 * taps_of_a_row(); 
 
 bool blind_start::knows_rotation() const { return d_known >= 16; }
 
-// Independent taps of each row of a linear equalizer: complex ones count once, with a complex equation a symbol.
+// Independent taps of each row of a linear equalizer: complex ones count once, as a symbol is one
+// complex equation.
 std::size_t blind_start::taps_of_a_row() const
 {
     const bool joint = d_model.symbols.is_complex() && !d_model.symbols.is_offset();
     return joint ? d_model.window.samples() : d_model.window.dimension();
 }
 
-// Whether the known labels of the latest symbols are not those that the linear equalizer decides. The mean
-// square of its outputs z is 1 - e after an error of e: z - P has e for sent points P of unit power, 2 - e for others.
+// Whether the known labels of the latest symbols are not those that the linear equalizer decides. Its
+// outputs z have the power 1 - e, e its mean square error: z - P has e for points P that were sent, of
+// unit power, and 2 - e for others.
 bool blind_start::contradicts_known(std::size_t latest) const
 {
     double sum = 0, known = 0;
@@ -347,8 +349,8 @@ std::vector<std::complex<double>> blind_start::outputs() const
     return found;
 }
 
-// Rotates the symbols back by their carrier, up to the latest one's phase: the stream goes on with it. False if no
-// carrier is found.
+// Rotates the symbols back by their carrier, up to the latest one's phase: the stream goes on with it.
+// False if no carrier is found.
 bool blind_start::turn_back()
 {
     if (d_model.symbols.is_offset())
@@ -406,10 +408,9 @@ blind_start::residuals_of(const std::vector<std::uint8_t>& labels) const
     const feature_view all = view();
     carrier_track carrier;
     if (d_model.complex && !d_model.symbols.is_offset()) {
-        const auto points = d_model.symbols.unit_points();
         std::vector<std::complex<float>> sent(d_count);
         for (std::size_t i = 0; i < d_count; ++i)
-            sent[i] = points[labels[i]];
+            sent[i] = d_points[labels[i]];
         carrier = track_known(all, sent);
     }
     auto samples = own_samples();
@@ -483,8 +484,9 @@ std::vector<std::uint8_t> blind_start::best_labels() const
     return labels;
 }
 
-/* Fits the linear equalizer to the known labels. Labels that were not sent leave a mean square error of 1 - p / n
- * after p taps and n labels: unless theirs is below half of that, it forgets them and returns false. */
+/* Fits the linear equalizer to the known labels. For labels that were not sent the mean square error is
+ * 1 - p / n with p taps and n labels: unless it is below half of that, it forgets them and returns
+ * false. */
 bool blind_start::fits_known()
 {
     const feature_view all = view();
@@ -537,8 +539,30 @@ std::vector<float> blind_start::own_samples() const
     return own;
 }
 
+// Looks again once the symbols are rotated back by their carrier. False, and nothing changes, if there
+// is none, or if the known labels do not fit then.
+bool blind_start::look_without_carrier()
+{
+    const blind_start before = *this;
+    if (!d_model.complex || !turn_back())
+        return false;
+    try {
+        d_state = start_state::searching;
+        look();
+        follow();
+        if (d_known == before.d_known)
+            return true;
+    } catch (const eye_closed&) {
+        if (!before.knows_enough())
+            throw;
+    }
+    *this = before;
+    return false;
+}
+
 std::string blind_start::train(const std::function<bool()>& goes_on)
 {
+    d_carrier_frequency = 0;
     follow();
     std::string carrier;
     bool moves = false;
@@ -550,24 +574,21 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
         }
     }
     const auto holds = [&] {
-        // Tracking aligns random phases as well; known labels show that these are not.
+        // Tracking aligns random phases as well, but not with so many known labels.
         const bool may_be_random = !carrier.empty() && !knows_enough();
         return d_fitted.error <= much_more * d_error && stands(may_be_random);
     };
     if (!holds()) {
         const blind_start before = *this;
-        if (d_model.complex && turn_back()) {
-            d_state = start_state::searching;
-            look();
-            follow();
+        if (look_without_carrier())
             carrier = "behind a carrier that turns, ";
-        }
         if (!holds()) {
             const char* const why =
                 d_fitted.error > much_more * d_error
                     ? has_changed
                     : "the phase of the symbols found does not stand still";
-            check_labels(decided());
+            if (!knows_enough())
+                check_labels(decided());
             *this = before;
             carrier.clear();
             if (!knows_enough()) {

@@ -33,7 +33,8 @@ enum class start_state {
  *    and then to its own decisions. Without known labels it is found blindly from 4096
  *    symbols on (linear_equalizer.h); the known labels there are, else the earlier decisions, give
  *    its rotation and delay. If labels that become known later contradict it, it is fitted again.
- *    Known labels that no linear equalizer explains are a false alarm, and count as not known. The
+ *    Known labels of which a linear equalizer explains less than half are a false alarm, and count as
+ *    not known. The
  *    network has its final layers already: four neurons of each layer carry ±I and ±Q through it.
  * 2. Network. From there it is trained for 20 epochs on the linear equalizer's decisions of 32768
  *    symbols; their expected waveform is fitted as well. waveform_judge chooses between linear
@@ -46,10 +47,12 @@ enum class start_state {
  *
  * A linear equalizer is rejected if its phase is not constant (phase_stands()), or if the labels'
  * distribution is farther than 0.4 nats from uniform. If the carrier rotates steadily
- * (track_power()), the symbols are rotated back and tested again; the model then holds for a
- * carrier that is tracked. The carrier of an offset constellation is not tested. If the channel
- * changes so much that the 32768 symbols have no common linear equalizer, it is fitted to the
- * latest 4096, and no network is trained: the front filter follows from there.
+ * (track_power()), the symbols are rotated back to the latest one's phase and tested again, with
+ * known labels too; the model then holds for a carrier that is tracked, from carrier_frequency()
+ * on. The carrier of an offset constellation is not tested. If the channel changes so much that the
+ * 32768 symbols have no common linear equalizer, it is fitted to the latest 4096, and no network is
+ * trained: the front filter follows from there. With enough known labels neither phase nor
+ * distribution is a reason to reject it.
  *
  * Symbols have to follow each other without a gap. After a gap, and where no linear equalizer finds
  * the constellation, the search starts over.
@@ -102,7 +105,8 @@ public:
     const model& found() const { return d_model; }
     //! Whether that is the one to go on with.
     bool done() const { return d_state == start_state::done; }
-    //! Cycles per symbol by which the carrier rotates while found() decides; its phase is 0 after the latest symbol.
+    //! Of the carrier that found() is trained without, cycles per symbol. Its phase is 0 at the
+    //! latest symbol taken.
     double carrier_frequency() const { return d_carrier_frequency; }
     //! Whether the last take() changed found().
     bool changed() const { return d_changed; }
@@ -121,6 +125,7 @@ private:
     std::string carrier_said() const;
     std::vector<std::complex<double>> outputs() const;
     bool turn_back();
+    bool look_without_carrier();
     void check_labels(const std::vector<std::uint8_t>& labels) const;
     bool stands(bool is_tracked = false) const;
     std::vector<float> own_samples() const;

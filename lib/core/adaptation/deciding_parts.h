@@ -51,11 +51,19 @@ struct deciding_parts {
             refined->start();
     }
 
+    //! The carrier that a start has found.
+    struct found_carrier {
+        double frequency = 0; //!< cycles per symbol; 0: none
+        std::uint64_t symbol =
+            0; //!< after which its phase is 0, counted from the stream's start
+    };
+
     decider runs;
     latest_value<prepared_network> weights;
     latest_value<refinement> signal;
     //! Each may be null.
     std::unique_ptr<observed<front_filter>> front;
+    found_carrier carrier;
     std::unique_ptr<soft_symbols> soft;
     std::unique_ptr<refined_stream> refined;
 };

@@ -52,12 +52,17 @@ void decoded_packets::hand_out(const std::uint8_t* labels, std::size_t n)
         d_past->hand_out(labels, n);
 }
 
+void decoded_packets::change_channel()
+{
+    d_changed = d_seen;
+    d_ambiguity.reset();
+}
+
 void decoded_packets::change_receiver()
 {
     if (d_past)
         d_past->forget_samples();
-    d_changed = d_seen;
-    d_ambiguity.reset();
+    change_channel();
 }
 
 void decoded_packets::take(std::uint64_t first, std::vector<std::uint8_t> labels)
@@ -121,7 +126,7 @@ bool decoded_packets::next_batch(std::size_t latest,
         if (known.learnt == known.labels.size())
             continue;
         const std::uint64_t next = known.first + known.learnt;
-        if (latest && d_seen - next > latest)
+        if (d_seen - next > latest)
             continue;
         if (d_seen < d_batch)
             return false;

@@ -51,8 +51,10 @@ public:
     void see(const feature_view& windows);
     //! Adds the labels of the next symbols.
     void hand_out(const std::uint8_t* labels, std::size_t n);
-    /*! From here on the network, or the stream's delay and rotation, may be others: symbols so far are
-     * neither learnt nor show a displacement. */
+    //! The receiver's delay and rotation may change here: symbols so far do not show a displacement.
+    void change_channel();
+    //! From here on another network decides, or delay or rotation have changed: symbols so far are
+    //! not learnt either.
     void change_receiver();
 
     /*! Adds a packet.
@@ -63,13 +65,13 @@ public:
     void take(std::uint64_t first, std::vector<std::uint8_t> labels);
 
     const packet_count& counted() const { return d_counted; }
-    //! Delay and rotation of the decisions by the packets since change_receiver().
+    //! Delay and rotation of the decisions by the packets since change_channel().
     displacement displaced() const { return d_ambiguity.found(); }
 
     //! Whether there is a packet that was not yet learnt.
     bool is_waiting() const { return !d_waiting.empty(); }
     /*! The next batch to learn from, if there is one.
-     * \param latest symbols older than so many of the latest ones are skipped; 0: none are
+     * \param latest only so many of the latest symbols are learnt
      * \param samples,labels,truth room for the windows of
      * `batch` symbols, their decided and their known labels */
     bool next_batch(std::size_t latest,

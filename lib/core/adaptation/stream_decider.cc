@@ -4,9 +4,15 @@
 #include "core/common/checks.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <utility>
 
 namespace gr::adann::core {
+
+namespace {
+constexpr std::size_t any_age = std::numeric_limits<std::size_t>::max();
+} // namespace
 
 stream_decider::stream_decider(const model& signal,
                                deciding_parts& in_use,
@@ -70,7 +76,7 @@ stream_decider::written stream_decider::decide(const feature_view& view,
             n = std::min(n, d_frame->left());
             known = d_frame->next();
         }
-        const std::size_t changes = d_changes;
+        const std::size_t changes = d_changes, rotations = d_rotations;
         const auto [seen, acquired] =
             decide_some(view.from(done, n), known, decided_posteriors);
         std::uint8_t* const written_labels = labels + all.labels;
@@ -86,6 +92,8 @@ stream_decider::written stream_decider::decide(const feature_view& view,
         all.labels += out;
         d_packets.see(seen);
         if (d_changes != changes)
+            d_packets.change_channel();
+        if (d_rotations != rotations)
             d_packets.change_receiver();
         d_packets.hand_out(written_labels, out);
         if (!soft || kind != soft_symbol_kind::received)
@@ -154,11 +162,12 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
         acquired = front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
     d_changes = front.changes();
+    d_rotations = front.rotations();
     if (n == d_batches.left() || n == d_bursts.remaining()) {
         d_exchange.front.publish(front);
         const front_filter_status now = front.status();
-        d_lasts =
-            now.state == tracking_state::lost ? 1 : now.memory; // the identity has 0
+        const bool is_lost = now.state == tracking_state::lost;
+        d_learnable = is_lost ? 0 : now.memory ? now.memory : any_age; // 0: the identity
     }
     d_using->front->leave();
     return { seen, acquired };
@@ -192,7 +201,22 @@ void stream_decider::adopt()
         return;
     d_output.leave(*d_using);
     d_using = latest;
+    begin_carrier();
     d_packets.change_receiver();
+}
+
+// The carrier that the start has found has gone on while its network was trained.
+void stream_decider::begin_carrier()
+{
+    const auto& [frequency, symbol] = d_using->carrier;
+    if (!d_using->front || frequency == 0)
+        return;
+    // From the symbol at which its phase was 0 to the next one.
+    const double later =
+        static_cast<double>(d_batches.symbols()) - static_cast<double>(symbol) + 1;
+    d_using->front->enter().begin_carrier(
+        frequency, 2 * M_PI * std::remainder(frequency * later, 1.0));
+    d_using->front->leave();
 }
 
 void stream_decider::collect(const feature_view& view, const std::uint8_t* known_labels)
@@ -202,7 +226,8 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     if (d_batches.position() == 0) {
         const bool learns = !d_exchange.frozen && d_bursts.is_inside() && d_has_level;
         if (learns && d_exchange.has_model) // what is older came through another channel
-            d_batches.add_packet(d_packets, *d_using, d_using->front ? d_lasts : 0);
+            d_batches.add_packet(
+                d_packets, *d_using, d_using->front ? d_learnable : any_age);
         d_batches.begin(*d_using, learns, d_apart);
     }
     const bool knows = d_bursts.state() == burst_state::known;

@@ -67,6 +67,7 @@ public:
 
 private:
     void adopt();
+    void begin_carrier();
     struct part {
         feature_view seen; // by the network
         acquisition_result acquired;
@@ -86,13 +87,13 @@ private:
     std::vector<std::uint8_t> d_decided; // by the network
     std::vector<float> d_posteriors;     // (batch, M), of these
     // Of the front filter.
-    bool d_followed = true;    // whether it did
-    std::size_t d_apart = 1;   // as the batch began; 1 without one
-    bool d_has_level = true;   // whether the samples have the model's
-    std::size_t d_changes = 0; // of delay and rotation
-    std::size_t d_lasts =
-        0; // symbols that came through its present taps, as a batch ended; 0: all
-    hindsight d_latest; // up to the last symbol decided
+    bool d_followed = true;      // whether it did
+    std::size_t d_apart = 1;     // as the batch began; 1 without one
+    bool d_has_level = true;     // whether the samples have the model's
+    std::size_t d_changes = 0;   // of delay and rotation
+    std::size_t d_rotations = 0; // front_filter::rotations()
+    std::size_t d_learnable = 0; // latest symbols that packets teach, as a batch ended
+    hindsight d_latest;          // up to the last symbol decided
 
     decided_output d_output;
     burst_progress d_bursts;

@@ -21,8 +21,8 @@ constexpr std::size_t stretch =
 constexpr double chance = 1e-6; // false alarm probability of a line
 constexpr std::size_t highest = 8; // highest power whose line exceeds the noise
 constexpr std::size_t of_power = 128, of_known = 64; // symbols whose mean gives the phase
-constexpr double shows =
-    12; // power of a mean over that of its noise: less slips by a cycle of the power
+constexpr double least_ratio =
+    12; // power of a mean over its noise's, which by itself has as much once in exp(12)
 constexpr std::size_t group = 4; // known symbols of a correlation
 constexpr std::size_t most =
     64 * stretch;                // most symbols that frequency and taps are found from
@@ -86,11 +86,11 @@ find_line(const std::vector<number>& rows, std::size_t inputs, std::size_t of_st
     return std::remainder(at * step, 1.0);
 }
 
-/* So many times as many values that their sum shows a phase: its squared magnitude is `shows` times that of noise,
- * which by itself has as much once in exp(shows). At least one, at most as many as there are in a stretch. */
-std::size_t as_many_as_show(const std::vector<number>& sums, // up to each value
-                            const std::vector<number>& values,
-                            std::size_t n)
+/* Values that the phase is averaged over: n or a multiple, so that the power of their sum is expected
+ * to be at least least_ratio times that of its noise, within a stretch. */
+std::size_t averaged_over(const std::vector<number>& sums, // up to each value
+                          const std::vector<number>& values,
+                          std::size_t n)
 {
     double ratio = 0, counted = 0;
     for (std::size_t i = 0; i + n <= values.size(); i += n) {
@@ -105,8 +105,9 @@ std::size_t as_many_as_show(const std::vector<number>& sums, // up to each value
     const std::size_t most_times = std::max<std::size_t>(stretch / n, 1);
     if (!(ratio > counted)) // the noise alone has 1
         return most_times * n;
-    const double times = std::ceil(shows / (ratio / counted - 1));
-    return n * std::min(most_times, static_cast<std::size_t>(std::max(times, 1.0)));
+    const double times = std::ceil(least_ratio / (ratio / counted - 1));
+    return n * static_cast<std::size_t>(
+                   std::clamp(times, 1.0, static_cast<double>(most_times)));
 }
 
 /* The phase of a carrier from the values of its power, which rotate by about
@@ -127,7 +128,7 @@ carrier_track follow(const std::vector<number>& values,
         sums[i + 1] = sums[i] + turned[i];
         mean += values[i];
     }
-    const std::size_t half = as_many_as_show(sums, turned, around) / 2;
+    const std::size_t half = averaged_over(sums, turned, around) / 2;
     const auto order = static_cast<double>(power);
     carrier_track track{ frequency / order, std::vector<float>(n) };
     const number still = std::polar(1.0, -std::arg(mean));

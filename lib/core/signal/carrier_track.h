@@ -43,7 +43,8 @@ struct carrier_track {
  * The M-th power removes the modulation. Its line is searched for in stretches
  * of 1024 symbols, at all frequencies that can be distinguished, up to 1/(2M)
  * cycles per symbol. It counts if noise alone would show it once in a million
- * searches. The phase is then that of the power's mean over 128 symbols.
+ * searches. The phase is then that of the power's mean over 128
+ * symbols, or over up to 1024 where noise would hide the line in so few.
  *
  * Source: Viterbi, Viterbi, "Nonlinear estimation of PSK-modulated carrier phase", IEEE Trans.
  * Inf. Theory 29, 1983. */
@@ -67,7 +68,8 @@ bool phase_stands(const std::vector<std::complex<double>>& symbols,
  *
  * The correlation of windows with known symbols, in groups of 4 and stretches of 1024 symbols,
  * rotates with the carrier over any channel: up to ±1/8 cycle per symbol. After a least squares
- * equalizer at the frequency found, the phase is that of the mean over 64 symbols.
+ * equalizer at the frequency found, the phase is that of the mean over 64 symbols, or
+ * over up to 1024 in the same way.
  *
  * \param view complex samples, interleaved
  * \param sent the point in the middle of each window; 0: not known

@@ -331,16 +331,15 @@ void carrier_follower::begin(const sample_history& history,
     d_from_line = true;
 }
 
-void carrier_follower::begin(const sample_history& history, double frequency)
+void carrier_follower::begin(const sample_history& history,
+                             double frequency,
+                             double phase)
 {
-    if (std::abs(frequency) < slowest_line)
+    const double fast = std::abs(frequency);
+    if (fast < slowest_line || fast > carrier_line::fastest)
         return;
-    const double growth = whole_turn * frequency / static_cast<double>(history.sample(1));
-    const std::size_t middle =
-        history.owned(history.latest(step)) +
-        history.sample(step) / 2; // of the step before the first one
-    const double before = static_cast<double>(history.sample(history.next()) - middle);
-    d_loop.set(middle, static_cast<float>(-growth * before), static_cast<float>(growth));
+    d_loop.skip(history.owned(history.latest(step))); // the step before the first one
+    d_loop.begin(frequency, phase, history.sample(history.next()));
     d_settled_frequency = frequency;
     d_from_line = true;
 }

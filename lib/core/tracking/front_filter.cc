@@ -288,10 +288,10 @@ acquisition_result front_filter::acquire()
     return acquisition_result::acquired;
 }
 
-void front_filter::begin_carrier(double frequency)
+void front_filter::begin_carrier(double frequency, double phase)
 {
     if (d_stream.carrier)
-        d_stream.carrier->begin(d_stream.history, frequency);
+        d_stream.carrier->begin(d_stream.history, frequency, phase);
 }
 
 void front_filter::reset()

@@ -178,6 +178,13 @@ public:
         return d_recovery.changes() + (d_stream.carrier ? d_stream.carrier->slips() : 0);
     }
 
+    //! How often delay or rotation of the decisions have been corrected.
+    std::size_t rotations() const
+    {
+        return d_recovery.corrections() +
+               (d_stream.carrier ? d_stream.carrier->slips() : 0);
+    }
+
     //! Probability of a cycle slip per symbol, from the prediction error of the carrier's loop.
     double slip_probability() const
     {
@@ -188,8 +195,9 @@ public:
      * \param n least_training() to most_training */
     void train(const std::uint8_t* labels, std::size_t n);
 
-    //! The carrier of a stream that begins has this frequency, in cycles per symbol, and the phase 0.
-    void begin_carrier(double frequency);
+    /*! The carrier of a stream that begins has this frequency, in cycles per symbol, and this phase
+     * at the next symbol, in radians: carrier_follower::begin(). */
+    void begin_carrier(double frequency, double phase);
 
     //! Back to the identity.
     void reset();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -58,11 +59,11 @@ void phase_bank::reset()
     for (const loop& each : d_loops)
         if (each.alpha > 0)
             d_least_noise = std::min(d_least_noise, each.noise);
-    d_steps = d_used = d_moves_for = d_measured = d_measured_in_all = 0;
+    d_steps = d_used = d_moves_until = d_measured = d_measured_in_all = 0;
     d_most_noise = all_noise;
 }
 
-void phase_bank::set(const phase_line& line)
+void phase_bank::set(const phase_line& line, std::size_t steps)
 {
     reset();
     for (auto& each : d_loops)
@@ -74,8 +75,8 @@ void phase_bank::set(const phase_line& line)
                     line.growth
                 };
         }
-    d_used = 1;
-    d_moves_for = static_cast<std::size_t>(most_steps);
+    d_moves_until = steps;
+    d_used = best_of(1);
 }
 
 void phase_bank::turn(float slipped)
@@ -131,7 +132,7 @@ void phase_bank::measure(float phase, phase_reference by)
         d_steps < least_steps; // too few to leave the loop of zero phase
     if (idle() && (is_early || !(d_uncertain ? has_moved(evidence) : leads(evidence, 0))))
         return;
-    const std::size_t first = d_steps < d_moves_for ? 1 : 0;
+    const std::size_t first = is_early || d_steps < d_moves_until ? 1 : 0;
     d_used = d_uncertain && !is_early ? steadiest(first) : best_of(first);
 }
 
@@ -187,13 +188,18 @@ std::size_t phase_bank::steadiest(std::size_t first) const
     return leads(evidence, found) ? best_of(first) : found;
 }
 
-// The best predictor among the loops from `first` on that may be used.
+// The best predictor among the loops from `first` on that may be used. Where they are equal, as just
+// after set(), the one that passes the least noise if the line is sure, else the widest.
 std::size_t phase_bank::best_of(std::size_t first, float loop::*score) const
 {
+    const bool is_sure = d_steps < d_moves_until;
+    const auto order = [&](const loop& each) {
+        return std::make_pair(each.*score, is_sure ? each.noise : 0.0f);
+    };
     std::size_t best = d_loops.size();
     for (std::size_t i = first; i < d_loops.size(); ++i)
         if (d_loops[i].noise <= d_most_noise &&
-            (best == d_loops.size() || d_loops[i].*score < d_loops[best].*score))
+            (best == d_loops.size() || order(d_loops[i]) < order(d_loops[best])))
             best = i;
     return best;
 }
@@ -227,8 +233,7 @@ void phase_bank::state(archive& members)
     members("measured", d_measured);
     members("measured_in_all", d_measured_in_all);
     members("steps", d_steps);
-    members(
-        "moves_for", d_moves_for, std::size_t{ 0 }, static_cast<std::size_t>(most_steps));
+    members("moves_until", d_moves_until);
     members("used", d_used);
     if (d_used >= d_loops.size())
         members.refuse("used", "is out of range");

@@ -451,8 +451,8 @@ feature_view recovery::at_level(tracked_stream& stream, const float* taps)
     return { filtered, window.stride(), window.dimension(), n };
 }
 
-/* Labels half a symbol earlier or more are those of the symbol before. After a jump most labels are wrong; if
- * most agree with the stream's, the taps follow by themselves better than from so few symbols. */
+/* After a jump most labels are wrong: if more than three quarters of those found equal the stream's, the
+ * taps follow by themselves, better than from so few symbols. */
 bool recovery::propose_timing(tracked_stream& stream,
                               const network_decider& decides,
                               bool may_start)
@@ -470,6 +470,7 @@ bool recovery::propose_timing(tracked_stream& stream,
     const hypothesis proposed{
         hypothesis::source::timing, found.labels, n, found.samples, limit(), found.rotates
     };
+    // Labels half a symbol earlier or more are those of the symbol before.
     const int later = 2 * found.earlier >= stream.history.window().sps() ? 1 : 0;
     if (is_believed(stream, proposed) && may_start &&
         start(stream, proposed, { later, 0 })) {
@@ -624,6 +625,7 @@ bool recovery::start(tracked_stream& stream,
     stream.history.forget_labels(); // earlier labels have another delay or rotation
     forget_tests();
     ++d_resets;
+    d_corrections += !by.none();
     apply(recovery_event::starts);
     return true;
 }

@@ -180,6 +180,8 @@ public:
     void report(displacement by) { d_reported = by; }
     //! Times that delay or rotation may have changed.
     std::size_t changes() const { return d_changes; }
+    //! Times that taps have started from labels whose delay or rotation was corrected.
+    std::size_t corrections() const { return d_corrections; }
     /*! Undoes a rotation or a delay that known symbols show.
      * \param blocks,may_start as supervise() has them */
     void resolve(tracked_stream& stream, std::size_t blocks, bool may_start);
@@ -232,7 +234,7 @@ private:
     judge d_judge;
     ambiguity d_ambiguity;
     displacement d_reported; // by symbols that were known late
-    std::size_t d_changes = 0;
+    std::size_t d_changes = 0, d_corrections = 0;
     last_channel d_channel; // when it was last settled
     label_power d_power;
     timing_search d_timing;

@@ -6,6 +6,7 @@
 #include <boost/test/unit_test.hpp>
 
 #include <cmath>
+#include <limits>
 #include <random>
 
 using namespace gr::adann;
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t stride = 3, dimension = 7, batch = 64, delay = 41;
 constexpr std::size_t kept = decided_past::symbols;
+constexpr std::size_t any_age = std::numeric_limits<std::size_t>::max();
 
 // A stream of QPSK that goes on past what is kept; labels are handed out `delay` symbols later.
 struct fixture {
@@ -58,7 +60,7 @@ struct fixture {
         std::size_t batches = 0;
         for (std::size_t next = first; next < first + n; ++batches) {
             BOOST_REQUIRE(
-                packets.next_batch(0, found.data(), labels.data(), truth.data()));
+                packets.next_batch(any_age, found.data(), labels.data(), truth.data()));
             const std::size_t at = std::min(next, seen - batch);
             BOOST_TEST(std::equal(found.begin(), found.end(), &samples[at * stride]));
             for (std::size_t i = 0; i < batch; ++i) {
@@ -128,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_packet_at_the_edge_waits_for_its_labels)
     packets.take(5000 - delay - 30, packet(5000 - delay - 30, 30));
     std::vector<float> found((batch - 1) * stride + dimension);
     std::vector<std::uint8_t> labels(batch), truth(batch);
-    BOOST_TEST(!packets.next_batch(0, found.data(), labels.data(), truth.data()));
+    BOOST_TEST(!packets.next_batch(any_age, found.data(), labels.data(), truth.data()));
     BOOST_TEST(packets.is_waiting());
     pass(5000 + batch);
     BOOST_TEST(check_batches(5000 - delay - 30, 30) == 1u);
@@ -161,7 +163,7 @@ BOOST_AUTO_TEST_CASE(what_came_before_a_change_of_the_receiver_is_not_learnt)
     pass(6000);
     std::vector<float> found((batch - 1) * stride + dimension);
     std::vector<std::uint8_t> labels(batch), truth(batch);
-    BOOST_TEST(!packets.next_batch(0, found.data(), labels.data(), truth.data()));
+    BOOST_TEST(!packets.next_batch(any_age, found.data(), labels.data(), truth.data()));
     BOOST_TEST(!packets.is_waiting());
     BOOST_TEST(packets.counted().packets == 1u);
 }
@@ -203,7 +205,7 @@ BOOST_AUTO_TEST_CASE(a_rotation_and_a_delay_are_seen)
     BOOST_TEST(packets.displaced().none());
     std::vector<float> found((batch - 1) * stride + dimension);
     std::vector<std::uint8_t> labels(batch), truth(batch);
-    BOOST_TEST(!packets.next_batch(0, found.data(), labels.data(), truth.data()));
+    BOOST_TEST(!packets.next_batch(any_age, found.data(), labels.data(), truth.data()));
 }
 
 BOOST_AUTO_TEST_SUITE_END()

@@ -163,7 +163,6 @@ BOOST_DATA_TEST_CASE(a_slip_is_undone_where_the_line_predicts_the_phase,
     BOOST_TEST(link.errors_in_latest(256) < 0.01);
 }
 
-// Decisions have started a symmetry aside before there is a line: it then tells the rotation of the start.
 // The frequency of the stream is known, and its phase is zero: from the first symbol on no label rotates.
 BOOST_DATA_TEST_CASE(a_carrier_that_is_known_is_followed_from_the_first_symbol_on,
                      data::make({ "qpsk", "16qam" }) * data::make({ 1u, 2u, 4u, 16u }) *
@@ -173,7 +172,7 @@ BOOST_DATA_TEST_CASE(a_carrier_that_is_known_is_followed_from_the_first_symbol_o
                      frequency)
 {
     turning_link link(name, sps, 2048, frequency, 0, 15);
-    link.carrier.begin(link.history, frequency);
+    link.carrier.begin(link.history, frequency, 0);
     link.run(1024, true);
     BOOST_TEST(link.errors_in_latest(1024) == 0);
     BOOST_TEST(std::abs(link.phase_error()) < 0.05);
@@ -182,6 +181,7 @@ BOOST_DATA_TEST_CASE(a_carrier_that_is_known_is_followed_from_the_first_symbol_o
     BOOST_TEST(other.errors_in_latest(1024) > 0.05);
 }
 
+// Decisions have started a symmetry aside before there is a line: it then tells the rotation of the start.
 BOOST_AUTO_TEST_CASE(what_began_turned_is_undone_by_the_first_line)
 {
     turning_link link("qpsk", 2, 4096, 1e-4, 0, 7);

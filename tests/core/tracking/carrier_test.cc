@@ -105,7 +105,7 @@ BOOST_AUTO_TEST_CASE(a_slow_line_that_is_known_is_kept)
         std::mt19937 random(seed);
         std::normal_distribution<float> normal(0, 0.2f);
         phase_bank bank(2, 0.38f);
-        bank.set({ 0, 0.03f });
+        bank.set({ 0, 0.03f }, 64);
         for (int step = 1; step < 200; ++step) {
             bank.measure(wrapped(0.03f * static_cast<float>(step) + normal(random)),
                          phase_reference::labels);
@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_uncertain_decisions_leave_is_linear_in_the_phase)
     carrier tracked(n, sps, 9, 0.7f); // two steps ahead
     tracked.begin(0, 0.1, 0);
     phase_bank bank(2, 0.7f);
-    bank.set({ 0.1f, 0 });
+    bank.set({ 0.1f, 0 }, 64);
     float furthest = 0;
     for (int k = 0; k < 200; ++k) {
         tracked.prepare(0, n);

@@ -319,7 +319,7 @@ BOOST_DATA_TEST_CASE(a_still_link_is_left_alone, any_alphabet* any_sps, name, sp
     BOOST_TEST(all.wrong < 0.01);
 }
 
-// Phase noise that starts where the echo is learnt: no jump is seen in it, nor a rotation that the labels lack.
+// Phase noise that starts where the echo is learnt: no jump is seen in it.
 BOOST_DATA_TEST_CASE(phase_noise_is_no_jump,
                      data::make({ 2u, 4u }) * data::xrange(6u),
                      sps,
