@@ -9,9 +9,6 @@
 namespace gr::adann::core {
 
 namespace {
-// Steps in which the slowest line that a loop starts from (carrier_follower.cc) rotates by an eighth of a
-// cycle: enough to distinguish it from a phase of zero.
-constexpr std::size_t line_steps = 64;
 constexpr double most_error = 1; // radians: a larger error is another symmetry's
 // Steps from the middle of the measured step to the middle of the one that is rotated next:
 // `behind` symbols and two halves of a step.
@@ -74,7 +71,7 @@ double carrier::phase_at(std::size_t sample) const
            line.growth * since / static_cast<double>(step * d_sps);
 }
 
-void carrier::begin(double frequency, double phase, std::size_t at)
+void carrier::begin(double frequency, double phase, std::size_t at, std::size_t sure)
 {
     const double growth = 2 * M_PI * frequency * step;
     const double since = static_cast<double>(at) - static_cast<double>(d_middle);
@@ -82,7 +79,7 @@ void carrier::begin(double frequency, double phase, std::size_t at)
     d_ambiguity_phase = 0;
     d_phases.set({ static_cast<float>(std::remainder(before, 2 * M_PI)),
                    static_cast<float>(growth) },
-                 line_steps);
+                 sure);
 }
 
 void carrier::turn(double by, std::size_t first, std::size_t end)

@@ -114,8 +114,9 @@ public:
     }
     /*! Starts over from a given line.
      * \param frequency cycles per symbol
-     * \param phase radians, at sample `at` of the buffer */
-    void begin(double frequency, double phase, std::size_t at);
+     * \param phase radians, at sample `at` of the buffer
+     * \param sure steps for which it surely moves: see phase_bank::set() */
+    void begin(double frequency, double phase, std::size_t at, std::size_t sure = 0);
     //! Adds a slip, in radians, to the loops' phases.
     void turn(double slipped) { d_phases.turn(static_cast<float>(slipped)); }
     //! Adds a constant to the rotation; an idle loop stays idle.

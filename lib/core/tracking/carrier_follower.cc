@@ -19,6 +19,9 @@ constexpr float least_left = 1e-6f;
 constexpr double steady = 0.9;
 // Cycles per symbol: an eighth of a cycle from one check to the next.
 constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
+// Steps in which that distinguishes it from a phase of zero.
+constexpr std::size_t slowest_is_seen =
+    carrier_follower::checked_every / carrier_follower::step;
 // Symbols: a line's frequency, estimated from checked_every, is extrapolated over as many more.
 constexpr std::uint64_t predicted_for = 2 * carrier_follower::checked_every;
 static_assert(block_symbols % carrier_follower::step == 0);
@@ -339,7 +342,7 @@ void carrier_follower::begin(const sample_history& history,
     if (fast < slowest_line || fast > carrier_line::fastest)
         return;
     d_loop.skip(history.owned(history.latest(step))); // the step before the first one
-    d_loop.begin(frequency, phase, history.sample(history.next()));
+    d_loop.begin(frequency, phase, history.sample(history.next()), slowest_is_seen);
     d_settled_frequency = frequency;
     d_from_line = true;
 }

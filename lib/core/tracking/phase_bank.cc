@@ -59,11 +59,11 @@ void phase_bank::reset()
     for (const loop& each : d_loops)
         if (each.alpha > 0)
             d_least_noise = std::min(d_least_noise, each.noise);
-    d_steps = d_used = d_moves_until = d_measured = d_measured_in_all = 0;
+    d_steps = d_used = d_sure = d_measured = d_measured_in_all = 0;
     d_most_noise = all_noise;
 }
 
-void phase_bank::set(const phase_line& line, std::size_t steps)
+void phase_bank::set(const phase_line& line, std::size_t sure)
 {
     reset();
     for (auto& each : d_loops)
@@ -75,7 +75,7 @@ void phase_bank::set(const phase_line& line, std::size_t steps)
                     line.growth
                 };
         }
-    d_moves_until = steps;
+    d_sure = sure;
     d_used = best_of(1);
 }
 
@@ -132,7 +132,7 @@ void phase_bank::measure(float phase, phase_reference by)
         d_steps < least_steps; // too few to leave the loop of zero phase
     if (idle() && (is_early || !(d_uncertain ? has_moved(evidence) : leads(evidence, 0))))
         return;
-    const std::size_t first = is_early || d_steps < d_moves_until ? 1 : 0;
+    const std::size_t first = is_early || d_steps < d_sure ? 1 : 0;
     d_used = d_uncertain && !is_early ? steadiest(first) : best_of(first);
 }
 
@@ -192,7 +192,7 @@ std::size_t phase_bank::steadiest(std::size_t first) const
 // after set(), the one that passes the least noise if the line is sure, else the widest.
 std::size_t phase_bank::best_of(std::size_t first, float loop::*score) const
 {
-    const bool is_sure = d_steps < d_moves_until;
+    const bool is_sure = d_steps < d_sure;
     const auto order = [&](const loop& each) {
         return std::make_pair(each.*score, is_sure ? each.noise : 0.0f);
     };
@@ -233,7 +233,7 @@ void phase_bank::state(archive& members)
     members("measured", d_measured);
     members("measured_in_all", d_measured_in_all);
     members("steps", d_steps);
-    members("moves_until", d_moves_until);
+    members("sure", d_sure);
     members("used", d_used);
     if (d_used >= d_loops.size())
         members.refuse("used", "is out of range");

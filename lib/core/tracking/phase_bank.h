@@ -68,8 +68,9 @@ public:
     //! Adds a slip, in radians, to the phase of each loop but the one of zero phase.
     void turn(float slipped);
     /*! Starts all loops but that of zero phase from this line, at the latest measured step.
-     * \param steps in which that of zero phase is not used: a slow line begins near zero, too */
-    void set(const phase_line& line, std::size_t steps = 0);
+     * \param sure steps for which the line is: that of zero phase is not used then, as a slow line
+     * begins near zero, too, and of loops that predict as well the one with the least noise is */
+    void set(const phase_line& line, std::size_t sure = 0);
 
     //! Of the loop in use: the phase in the middle of the latest step, and its growth.
     phase_line in_use() const { return d_loops[d_used].line; }
@@ -118,8 +119,8 @@ private:
     float d_least_noise; // loop::noise of the quietest loop, which may always be used
     float d_most_noise;  // largest loop::noise of a loop that may be used
     std::size_t d_steps = 0;
-    std::size_t d_moves_until = 0; // step up to which the loop of zero phase is not used
-    std::size_t d_measured = 0;    // steps in a row
+    std::size_t d_sure = 0;     // steps for which the line that it was set to is
+    std::size_t d_measured = 0; // steps in a row
     std::size_t d_measured_in_all = 0;
     std::size_t d_used = 0;
 };

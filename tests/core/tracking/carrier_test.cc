@@ -236,7 +236,7 @@ BOOST_AUTO_TEST_CASE(what_uncertain_decisions_leave_is_linear_in_the_phase)
     carrier tracked(n, sps, 9, 0.7f); // two steps ahead
     tracked.begin(0, 0.1, 0);
     phase_bank bank(2, 0.7f);
-    bank.set({ 0.1f, 0 }, 64);
+    bank.set({ 0.1f, 0 });
     float furthest = 0;
     for (int k = 0; k < 200; ++k) {
         tracked.prepare(0, n);
