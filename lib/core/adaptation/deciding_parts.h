@@ -54,8 +54,8 @@ struct deciding_parts {
     //! The carrier that a start has found.
     struct found_carrier {
         double frequency = 0; //!< cycles per symbol; 0: none
-        std::uint64_t symbol =
-            0; //!< after which its phase is 0, counted from the stream's start
+        //! Symbols from the stream's start on, at the last of which its phase is 0.
+        std::uint64_t symbol = 0;
     };
 
     decider runs;

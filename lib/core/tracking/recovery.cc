@@ -382,7 +382,8 @@ signal_planes recovery::derotated(const tracked_stream& stream) const
 /* The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
  * with the filter and without it; or, where the channel is the one before, whether their residual is what
  * it was, and that of the stream's labels is not. The usual residual has to be below half that of random
- * decisions: otherwise one of many searched instants and phases has it by chance. If so, the judge has their channel. */
+ * decisions: otherwise one of many searched instants and phases has it by chance. The judge has the
+ * channel of labels that are believed. */
 bool recovery::is_believed(const tracked_stream& stream, const hypothesis& proposed)
 {
     const sample_history& history = stream.history;
