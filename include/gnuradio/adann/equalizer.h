@@ -29,10 +29,10 @@ struct front_filter_state {
     double frequency;     //!< of the carrier that is removed, cycles per symbol
     float offset;         //!< that is added to float samples
     std::complex<float> image;   //!< of complex samples that is removed, relative to them
-    std::complex<float> leakage; //!< a constant that is removed from complex samples
+    std::complex<float> leakage; //!< the constant that is removed from complex samples
     float echo_delay;     //!< of the strongest echo beyond the taps, symbols; 0: none
     float echo;           //!< its amplitude
-    float tone_frequency; //!< of an interfering tone that is removed, cycles per symbol
+    float tone_frequency; //!< of the strongest tone that is removed, cycles per symbol
     float tone;           //!< its amplitude; 0: none
     float
         level; //!< amplitude of the samples over the model's, where it is corrected; else 1
@@ -186,7 +186,7 @@ struct ber_estimate {
  * - with a front filter tracking (following, doubtful, lost or trained, see front_filter_state),
  *   memory (symbols, 0: the identity), residual (dB), mer (modulation error ratio, dB: -residual),
  *   evm (error vector magnitude: rms error over the rms of the signal), filter_resets, cycle_slips,
- *   frequency (cycles per symbol), bursts; once removed, level, image, leakage, echo, tone (dB),
+ *   frequency (cycles per symbol), bursts, leakage (dB); once removed, level, image, echo, tone (dB),
  *   echo_delay (symbols) and tone_frequency (cycles per symbol);
  * - with known_symbols known_position; with packets packets, packet_bits, packet_errors and
  *   packet_ber.

@@ -269,8 +269,7 @@ void expected_waveform::set_probabilities(std::vector<float> probabilities)
 
 std::vector<float> expected_waveform::drawn() const
 {
-    constexpr std::size_t symbols = 4096;
-    std::vector<std::uint8_t> labels(symbols + 2 * reach());
+    std::vector<std::uint8_t> labels(drawn_symbols + 2 * reach());
     std::uint64_t random = 1;
     if (has_equal_probabilities()) {
         for (auto& label : labels)
@@ -286,8 +285,8 @@ std::vector<float> expected_waveform::drawn() const
                 std::upper_bound(up_to.begin(), up_to.end() - 1, at) - up_to.begin());
         }
     }
-    std::vector<float> samples(symbols * stride());
-    expect(&labels[reach()], symbols, samples.data());
+    std::vector<float> samples(drawn_symbols * stride());
+    expect(&labels[reach()], drawn_symbols, samples.data());
     return samples;
 }
 

@@ -83,7 +83,8 @@ public:
     /*! 	hrows std::invalid_argument unless they are M numbers from 0 on, whose sum is 1 but for rounding,
      * and two are above 0 */
     void set_probabilities(std::vector<float> probabilities);
-    //! The waveform of 4096 labels drawn with these probabilities, always the same ones: (4096, stride()).
+    static constexpr std::size_t drawn_symbols = 4096;
+    //! The waveform of labels drawn with these probabilities, always the same ones: (drawn_symbols, stride()).
     std::vector<float> drawn() const;
     //! Mean square of a sample, of drawn().
     float power() const;

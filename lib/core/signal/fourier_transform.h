@@ -19,7 +19,8 @@ public:
     //! \param size a power of two, 2 at least
     explicit fourier_transform(std::size_t size);
 
-    //! In place. \param samples size of them
+    std::size_t size() const { return 2 * d_turns.size(); }
+    //! In place. \param samples size() of them
     void run(std::complex<float>* samples) const;
 
 private:

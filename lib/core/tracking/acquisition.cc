@@ -49,8 +49,9 @@ float acquisition::find(const normal_equations& sums,
     solve_for(x, wanted, n, growth, 0, 1);
 
     number turn = 1;
-    if (d_complex && turns && std::abs(d_solved[d_unknowns / 2]) > 0)
-        turn = std::polar(1.0, -std::arg(d_solved[d_unknowns / 2]));
+    if (const number middle = d_solved[(d_unknowns - 1) / 2];
+        d_complex && turns && std::abs(middle) > 0)
+        turn = std::polar(1.0, -std::arg(middle));
     for (std::size_t k = 0; k < d_unknowns; ++k) {
         const number tap = turn * d_solved[k];
         d_taps[k] = static_cast<float>(tap.real());
@@ -102,13 +103,13 @@ void acquisition::solve_for(const signal_planes& x,
     }
 }
 
-// A window's sample, or for float samples' last unknown, the offset, 1.
+// A window's sample, or 1 for the last unknown, the offset.
 acquisition::number
 acquisition::sample(const signal_planes& x, std::size_t i, std::size_t k) const
 {
-    if (d_complex)
-        return { x.re[i + k], x.im[i + k] };
-    return k + 1 == d_unknowns ? 1.0f : x.re[i + k];
+    if (k + 1 == d_unknowns)
+        return 1;
+    return { x.re[i + k], d_complex ? x.im[i + k] : 0.0f };
 }
 
 // The frequency at the maximum of the parabola through the best one and its neighbours.

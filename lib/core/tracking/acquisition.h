@@ -17,12 +17,12 @@ namespace gr::adann::core {
 /*! Finds the filter and the carrier that bring samples x nearest to target samples z: the
  * minimum of Σ |z e^(j(φ + ωt)) - wᵀx|² over taps w and frequencies ω. Time t is counted from
  * the middle sample, and φ makes w's middle tap positive. For each ω the taps are least
- * squares, regularised by a hundredth of R's mean diagonal; one factorisation serves all. The
+ * squares, regularised by a hundredth of the taps' mean diagonal in R; one factorisation serves all. The
  * search takes 17 frequencies up to ±1/32 cycle per symbol, then 17 around the best one, then
  * the parabola through the best three.
  *
- * Float samples have no carrier, but an offset as one more unknown. Nothing is allocated
- * after construction.
+ * Float samples have no carrier. An offset is one more unknown. Nothing is allocated after
+ * construction.
  *
  * Source: joint least squares estimation from a known sequence, Morelli and Mengali,
  * "Carrier-frequency estimation for transmissions over selective channels", IEEE Trans.

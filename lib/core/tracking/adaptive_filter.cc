@@ -87,8 +87,12 @@ void adaptive_filter::learn(sample_history& history,
         d_output.assign(aim.expected, n);
         if (carrier)
             carrier->loop().rotate(d_output, owned, n);
-        corrected.learn(
-            history.received(owned), d_output, history.window().sps(), d_block);
+        corrected.learn(history.received(owned),
+                        history.decided(symbol),
+                        d_output,
+                        history.window().sps(),
+                        d_block,
+                        target.is_uncertain());
     }
     d_sums.set(history.received(first), d_wanted, n);
     d_sums.add_noise_target(d_wanted_noise, d_level, target.lacking_noise());

@@ -8,7 +8,7 @@
 
 #include "core/signal/impulse_detector.h"
 #include "core/tracking/input_level.h"
-#include "core/tracking/interfering_tone.h"
+#include "core/tracking/interfering_tones.h"
 #include "core/tracking/iq_correction.h"
 #include "core/tracking/late_echoes.h"
 
@@ -16,12 +16,12 @@
 
 namespace gr::adann::core {
 
-//! Level, impulses and tone are estimated from the samples, the others from the residual of decided
-//! symbols. An estimate is applied only where it is significant.
+//! Level, impulses and tones are estimated from the samples, echoes from the residual of decided
+//! symbols, the image from either. An estimate is applied only where it is significant.
 struct corrections {
     input_level level;
     impulse_detector impulses;
-    interfering_tone tone;
+    interfering_tones tones;
     std::optional<iq_correction> iq; //!< of complex samples
     late_echoes echoes;
 
@@ -31,34 +31,47 @@ struct corrections {
     void apply(planes& samples, std::size_t first, std::size_t n)
     {
         blank_impulses(samples, first, n);
-        tone.apply(samples, first, n);
+        tones.apply(samples, first, n);
         if (iq)
             iq->apply(&samples.re[first], &samples.im[first], n);
         echoes.apply(samples, first, n);
     }
     /*! \param samples of a block of n symbols, corrected
+     * \param labels decided
      * \param residual of each sample: target less output of the filter
-     * \param sps samples per symbol */
+     * \param sps samples per symbol
+     * \param uncertain whether decisions are */
     void learn(const signal_planes& samples,
+               const std::uint8_t* labels,
                const signal_planes& residual,
                std::size_t sps,
-               std::size_t n)
+               std::size_t n,
+               bool uncertain)
     {
         if (iq)
-            iq->learn(samples, residual, sps / 2, sps, n);
+            iq->learn(samples, labels, uncertain ? nullptr : &residual, sps / 2, sps, n);
         echoes.learn(samples, residual, n);
+    }
+    //! The same of a lost stream.
+    void learn_lost(const signal_planes& samples,
+                    const std::uint8_t* labels,
+                    std::size_t sps,
+                    std::size_t n)
+    {
+        if (iq)
+            iq->learn(samples, labels, nullptr, sps / 2, sps, n);
     }
     //! The next samples do not follow those before.
     void forget_samples()
     {
         impulses.reset();
-        tone.reset();
+        tones.reset();
     }
     //! Forgets all but the level, which is the receiver's gain and not the link's.
     void reset()
     {
         impulses.reset();
-        tone.reset();
+        tones.reset();
         if (iq)
             iq->reset();
         echoes.reset();
@@ -81,7 +94,7 @@ struct corrections {
     {
         members("level", level);
         members("impulses", impulses);
-        members("tone", tone);
+        members("tones", tones);
         if (iq)
             members("iq", *iq);
         members("echoes", echoes);

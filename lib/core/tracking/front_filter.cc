@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace gr::adann::core {
@@ -29,17 +30,18 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                  front_filter::most_apart * front_filter::block);
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
-    corrections corrected{ input_level(waveform->drawn(),
+    const auto drawn = waveform->drawn();
+    corrections corrected{ input_level(drawn,
                                        waveform->is_complex() ? 2 : 1,
                                        (waveform->is_complex() ? 2 : 1) *
                                            waveform->noise() * waveform->noise()),
                            impulse_detector(waveform->peak()),
-                           interfering_tone(window.sps(), waveform->is_complex()),
+                           interfering_tones(window.sps(), waveform->is_complex()),
                            {},
                            { taps / 2, window.sps(), waveform->is_complex() } };
     if (waveform->is_complex()) {
         carrier.emplace(*waveform, symbols, history);
-        corrected.iq.emplace(symbols);
+        corrected.iq.emplace(symbols, drawn);
     }
     const adaptive_filter filter(target,
                                  history,
@@ -140,8 +142,8 @@ feature_view front_filter::filter(const feature_view& windows)
         measure_level(windows);
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
-    d_stream.corrected.tone.search_if(d_recovery.state() != recovery_state::following &&
-                                      d_recovery.state() != recovery_state::trained);
+    d_stream.corrected.tones.search_if(d_recovery.state() != recovery_state::following &&
+                                       d_recovery.state() != recovery_state::trained);
     history.load(windows, &d_stream.corrected);
     if (d_pace.position == 0)
         d_pace = next_pace();
@@ -256,6 +258,14 @@ bool front_filter::is_hard() const
 
 void front_filter::update(std::size_t blocks)
 {
+    const sample_history& history = d_stream.history;
+    const std::size_t symbol = history.latest(block), first = history.owned(symbol);
+    if (!d_recovery.explains(d_stream) && d_recovery.state() != recovery_state::trained &&
+        history.knows(block) && history.is_usable(first))
+        d_stream.corrected.learn_lost(history.received(first),
+                                      history.decided(symbol),
+                                      history.window().sps(),
+                                      block);
     d_stream.filter.learn(d_stream.history,
                           d_stream.target,
                           d_stream.follower(),
@@ -313,6 +323,18 @@ signal_planes front_filter::in_use() const
     return { taps, d_stream.carrier ? taps + filter.shape().pitch() : nullptr };
 }
 
+// The constant that the offset of complex taps removes: a constant of the samples passes all taps.
+std::complex<float> front_filter::leakage() const
+{
+    if (!d_stream.carrier)
+        return 0;
+    const auto [re, im] = in_use();
+    const std::complex<float> gain(std::accumulate(re, re + taps(), 0.0f),
+                                   std::accumulate(im, im + taps(), 0.0f));
+    const std::complex<float> offset(re[taps()], im[taps()]);
+    return std::norm(gain) > 0 ? -offset / gain : 0;
+}
+
 front_filter_status front_filter::status() const
 {
     const tap_bank& bank = d_stream.filter.bank();
@@ -329,13 +351,13 @@ front_filter_status front_filter::status() const
              d_bursts,
              carrier ? 0 : in_use().re[taps()],
              corrected.iq ? corrected.iq->image() : 0,
-             corrected.iq ? corrected.iq->constant() : 0,
+             leakage(),
              static_cast<float>(echo.lag) /
                  static_cast<float>(d_stream.history.window().sps()),
              std::abs(echo.strength),
-             corrected.tone.frequency() *
+             corrected.tones.strongest().frequency() *
                  static_cast<float>(d_stream.history.window().sps()),
-             corrected.tone.amplitude(),
+             corrected.tones.strongest().amplitude(),
              1 / corrected.level.factor() };
 }
 

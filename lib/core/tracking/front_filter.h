@@ -55,7 +55,7 @@ struct front_filter_status {
     std::complex<float> leakage = 0; //!< constant in complex samples
     float echo_delay = 0;     //!< of the strongest echo beyond the taps, symbols; 0: none
     float echo = 0;           //!< its amplitude
-    float tone_frequency = 0; //!< of an interfering tone, cycles per symbol
+    float tone_frequency = 0; //!< of the strongest interfering tone, cycles per symbol
     float tone = 0;           //!< its amplitude; 0: none
     float level = 1; //!< amplitude received over the model's, as input_level corrects it
 };
@@ -75,8 +75,8 @@ struct front_filter_status {
  * as rarely as the taps are updated while there is no carrier.
  *
  * Impairments that linear taps cannot correct are corrected before them (corrections.h): a level
- * other than the model's, the image and the constant that a receiver's front end adds, interfering
- * tones and impulses, and echoes later than the taps' reach.
+ * other than the model's, the image that a receiver's front end adds, interfering tones and impulses,
+ * and echoes later than the taps' reach. A constant is removed by the taps' offset.
  *
  * Where decisions are uncertain, posterior means take their place as targets of the taps and the
  * carrier (learning_target.h): links with raw error rates of 1 to 20 % are followed. Decisions of a
@@ -232,6 +232,7 @@ private:
     std::size_t due();
     bool is_hard() const;
     acquisition_result acquire();
+    std::complex<float> leakage() const;
     void follow(const network_decider& decides, std::size_t blocks);
     void update(std::size_t blocks);
 

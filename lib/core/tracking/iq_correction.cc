@@ -2,9 +2,9 @@
 #include "core/tracking/iq_correction.h"
 
 #include "core/common/complex.h"
+#include "core/signal/expected_waveform.h"
 
 #include <string>
-#include <utility>
 
 namespace gr::adann::core {
 
@@ -15,86 +15,118 @@ constexpr std::size_t stale =
 constexpr std::size_t least = stale + 64; // blocks from a change to the next one
 constexpr float keep = 1 - 1.0f / 1024;   // of the sums, per block
 constexpr float significant = 16;         // squared deviations
-constexpr float image_part = 2.0f / 3;    // of an image's estimate that is applied
-constexpr float most = 1;                 // largest coefficient: no impairment makes more
+constexpr float part = 2.0f / 3;          // of an estimate that is applied
+constexpr float most = 0.1f;              // |ρ|²: a gain of 1.9, or 35°
+
+// Σ (x - m)² and Σ |x - m|² of samples with the mean m.
+struct squares_of_samples {
+    std::complex<float> sum = 0, squares = 0;
+    float power = 0, count = 0;
+
+    void add(std::complex<float> x)
+    {
+        sum += x;
+        squares += times(x, x);
+        power += std::norm(x);
+        ++count;
+    }
+    std::complex<float> pseudo() const { return squares - times(sum, sum) / count; }
+    float centred() const { return power - std::norm(sum) / count; }
+};
+
+// Whether E[x²] is 0, within four standard deviations of a mean of as many Gaussian samples as symbols.
+bool is_proper(const std::vector<float>& x)
+{
+    squares_of_samples all;
+    for (std::size_t i = 0; i < x.size(); i += 2)
+        all.add({ x[i], x[i + 1] });
+    const auto independent = static_cast<float>(expected_waveform::drawn_symbols);
+    return std::norm(all.pseudo()) * independent <=
+           significant * all.centred() * all.centred();
+}
 
 } // namespace
 
-void iq_correction::estimate::add(float kept, std::complex<float> more, float of_power)
+iq_correction::iq_correction(const constellation& alphabet,
+                             const std::vector<float>& expected)
+    : d_has_image(alphabet.is_complex() && alphabet.symmetries().size() > 2),
+      d_is_proper(d_has_image && !alphabet.is_offset() && is_proper(expected))
 {
-    sum = kept * sum + more;
-    scatter = kept * kept * scatter + std::norm(more);
-    power = kept * power + of_power;
+    for (const std::complex<float> point : alphabet.unit_points()) {
+        d_squares.push_back(point * point);
+        d_variance += std::norm(d_squares.back());
+    }
+    d_variance /= static_cast<float>(d_squares.size());
 }
 
-bool iq_correction::estimate::take(float part)
+// Whether Σ P² of these labels is within four standard deviations of random ones'.
+bool iq_correction::are_random(const std::uint8_t* labels, std::size_t n) const
 {
-    if (!(std::norm(sum) > significant * scatter) || !(power > 0))
-        return false;
-    const std::complex<float> more = part * sum / power;
-    if (std::norm(taken + more) < most * most)
-        taken += more;
-    return true;
+    std::complex<float> sum = 0;
+    for (std::size_t k = 0; k < n; ++k)
+        sum += d_squares[labels[k]];
+    return std::norm(sum) <= significant * d_variance * static_cast<float>(n);
 }
 
 void iq_correction::apply(float* re, float* im, std::size_t n) const
 {
-    const float a = 1 - d_image.taken.real(), b = d_image.taken.imag(),
-                d = 1 + d_image.taken.real();
-    const float c = d_constant.taken.real(), s = d_constant.taken.imag();
+    const float a = 1 - d_image.real(), b = d_image.imag(), d = 1 + d_image.real();
     for (std::size_t i = 0; i < n; ++i) {
         const float x = re[i], y = im[i];
-        re[i] = a * x - b * y - c;
-        im[i] = d * y - b * x - s;
+        re[i] = a * x - b * y;
+        im[i] = d * y - b * x;
     }
 }
 
 void iq_correction::learn(const signal_planes& x,
-                          const signal_planes& residual,
+                          const std::uint8_t* labels,
+                          const signal_planes* residual,
                           std::size_t first,
                           std::size_t apart,
                           std::size_t n)
 {
-    if (++d_blocks <= stale)
+    if (!d_has_image || ++d_blocks <= stale ||
+        (!residual && !(d_is_proper && are_random(labels, n))))
         return;
-    std::complex<float> image = 0, constant = 0;
+    std::complex<float> more = 0;
     float power = 0;
-    for (std::size_t i = first; i < first + n * apart; i += apart) {
-        const std::complex<float> sample(x.re[i], x.im[i]),
-            e(residual.re[i], residual.im[i]);
-        image -= times(e, sample);
-        constant -= e;
-        power += std::norm(sample);
+    if (residual) {
+        for (std::size_t i = first; i < first + n * apart; i += apart) {
+            const std::complex<float> sample(x.re[i], x.im[i]);
+            more -= times({ residual->re[i], residual->im[i] }, sample);
+            power += std::norm(sample);
+        }
+    } else {
+        squares_of_samples block;
+        for (std::size_t i = first; i < first + n * apart; i += apart)
+            block.add({ x.re[i], x.im[i] });
+        more = block.pseudo();
+        power = 2 * block.centred();
     }
-    if (d_is_proper)
-        d_image.add(keep, image, power);
-    d_constant.add(keep, constant, static_cast<float>(n));
-    if (d_blocks < least)
+    d_sum = keep * d_sum + more;
+    d_scatter = keep * keep * d_scatter + std::norm(more);
+    d_power = keep * d_power + power;
+    if (d_blocks < least || !(std::norm(d_sum) > significant * d_scatter) ||
+        !(d_power > 0))
         return;
-    const bool has_image = d_image.take(image_part), has_constant = d_constant.take(1);
-    if (!has_image && !has_constant)
-        return;
-    d_blocks = 0;
-    d_image = { d_image.taken };
-    d_constant = { d_constant.taken };
+    const std::complex<float> image = d_image + part * d_sum / d_power;
+    if (std::norm(image) < most)
+        d_image = image;
+    begin();
 }
 
 void iq_correction::state(archive& members)
 {
     static_assert(sizeof(std::complex<float>) == 2 * sizeof(float));
-    const auto complex = [&](const std::string& name, std::complex<float>& value) {
+    const auto complex = [&](const char* name, std::complex<float>& value) {
         members.numbers(name, reinterpret_cast<float*>(&value), { 2 });
     };
-    for (auto [name, each] :
-         { std::pair("image", &d_image), { "constant", &d_constant } }) {
-        const std::string prefix = name;
-        complex(prefix, each->taken);
-        if (!(std::norm(each->taken) <= most * most))
-            members.refuse(name, "is more than " + std::to_string(most));
-        complex(prefix + ".sum", each->sum);
-        members(prefix + ".scatter", each->scatter);
-        members(prefix + ".power", each->power);
-    }
+    complex("image", d_image);
+    if (!(std::norm(d_image) <= most))
+        members.refuse("image", "has more power than " + std::to_string(most));
+    complex("sum", d_sum);
+    members("scatter", d_scatter);
+    members("power", d_power);
     members("blocks", d_blocks);
 }
 

@@ -123,7 +123,7 @@ void judge::fit(const signal_planes& samples,
                       d_sums.ridge(ridge),
                       0,
                       d_taps,
-                      static_cast<int>(d_taps),
+                      static_cast<int>(d_sums.unknowns()),
                       d_channel.data(),
                       d_gradient.data(),
                       d_enough);

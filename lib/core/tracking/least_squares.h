@@ -29,7 +29,7 @@ public:
 
     /*! Conjugate gradients for (R + load) (w - nothing) = p - R nothing, starting at the present
      * taps: least squares regularised towards the prior mean.
-     * \param first,last range of each channel's taps that change
+     * \param first,last range of each channel's taps that change; so does the offset
      * \param steps at most; as many as there are unknowns are enough
      * \param taps w
      * \param gradient find_gradient() of w, on entry and on return; zero for taps out of range

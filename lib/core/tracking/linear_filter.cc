@@ -15,15 +15,27 @@ void linear_filter::run(const float* taps,
                         const signal_planes& x,
                         std::size_t n,
                         float* re,
-                        float* im,
-                        bool adds)
+                        float* im)
 {
     const std::size_t columns = simd::whole_lanes(n);
+    std::fill_n(re, columns, taps[d_taps]);
     if (!x.im) {
-        std::fill_n(re, columns, taps[d_taps]); // the offset
         d_kernels->slide(&taps, 1, d_taps, x.re, 1, columns, 1, &re);
         return;
     }
+    std::fill_n(im, columns, taps[pitch + d_taps]);
+    run_channel(taps, pitch, x, n, re, im, true);
+}
+
+void linear_filter::run_channel(const float* taps,
+                                std::size_t pitch,
+                                const signal_planes& x,
+                                std::size_t n,
+                                float* re,
+                                float* im,
+                                bool adds)
+{
+    const std::size_t columns = simd::whole_lanes(n);
     const float* const imaginary = taps + pitch;
     for (std::size_t k = 0; k < d_taps; ++k)
         d_negative[k] = -imaginary[k];

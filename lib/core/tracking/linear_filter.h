@@ -57,19 +57,25 @@ class linear_filter
 public:
     linear_filter(std::size_t taps, bool complex, const simd::kernels& kernels);
 
-    /*! y[i] = Σ_k taps[k] x[i + k] for i < n, plus the offset of float samples. A sample is
+    /*! y[i] = Σ_k taps[k] x[i + k] + taps[taps] for i < n: the last one is the offset. A sample is
      * the same to the bit whatever n is.
      * \param taps the vector of normal_equations, of one channel
      * \param pitch of the vector
-     * \param re,im y, with room for whole simd::lanes
-     * \param adds whether to add to y; complex samples only */
+     * \param re,im y, with room for whole simd::lanes */
     void run(const float* taps,
              std::size_t pitch,
              const signal_planes& x,
              std::size_t n,
              float* re,
-             float* im,
-             bool adds = false);
+             float* im);
+    //! The same of one of several complex channels, without an offset. \param adds whether to add to y
+    void run_channel(const float* taps,
+                     std::size_t pitch,
+                     const signal_planes& x,
+                     std::size_t n,
+                     float* re,
+                     float* im,
+                     bool adds);
 
 private:
     const simd::kernels* d_kernels;

@@ -152,18 +152,29 @@ void mimo_filter::load(const float* const* samples, std::size_t offset)
     d_filled += step;
 }
 
+// Filters all channels from a sample on, by taps that are a vector of normal_equations.
+void mimo_filter::run(const float* taps, std::size_t from, std::size_t n, planes& to)
+{
+    const auto in = [&](std::size_t c) {
+        return d_in[c] + static_cast<std::ptrdiff_t>(from);
+    };
+    if (channels() == 1)
+        return d_filter.run(taps, d_sums.pitch(), in(0), n, to.re.data(), to.im.data());
+    for (std::size_t c = 0; c < channels(); ++c)
+        d_filter.run_channel(taps + c * d_taps,
+                             d_sums.pitch(),
+                             in(c),
+                             n,
+                             to.re.data(),
+                             to.im.data(),
+                             c > 0);
+}
+
 void mimo_filter::filter(output& each)
 {
     const std::size_t first = sample(ready() - step), n = sample(step);
     each.turn.prepare(first, first + n);
-    for (std::size_t c = 0; c < channels(); ++c)
-        d_filter.run(each.bank.taps() + c * d_taps,
-                     d_sums.pitch(),
-                     d_in[c] + static_cast<std::ptrdiff_t>(first - reach()),
-                     n,
-                     d_output.re.data(),
-                     d_output.im.data(),
-                     c > 0);
+    run(each.bank.taps(), first - reach(), n, d_output);
     each.turn.rotate_back(
         d_output.re.data(), d_output.im.data(), first, n, &each.filtered[2 * first]);
 }
@@ -570,15 +581,7 @@ bool mimo_filter::begin_at_level(output& each)
     const std::size_t own = sample(first) - d_window.sps() / 2;
     const std::size_t count = sample(compared + 2 * reach - 1) + d_window.samples();
     planes output(count + simd::lanes, true);
-    for (std::size_t c = 0; c < channels(); ++c)
-        d_filter.run(each.settled.data() + c * d_taps,
-                     d_sums.pitch(),
-                     d_in[c] + (static_cast<std::ptrdiff_t>(from) -
-                                static_cast<std::ptrdiff_t>(d_taps / 2)),
-                     count,
-                     output.re.data(),
-                     output.im.data(),
-                     c > 0);
+    run(each.settled.data(), from - d_taps / 2, count, output);
     std::vector<float> samples(2 * count), expected(2 * sample(compared));
     each.turn.rotate_back(
         output.re.data(), output.im.data(), from, count, samples.data());

@@ -48,7 +48,8 @@ struct mimo_output_status {
 /*! Separates several transmitters that several channels receive mixed. Each output is one
  * transmitter's stream as the model was trained on it, to be equalized by one equalizer each.
  *
- * An output is the sum of all channels, each through a filter of its own. Its taps are
+ * An output is the sum of all channels, each through a filter of its own; of a single channel there
+ * is an offset as well. Its taps are
  * exponentially windowed least squares (tap_bank.h) between the channels and the expected
  * waveform of the network's decisions from the output, updated every `block` symbols. As in
  * front_filter the target is fixed, and there is no step size. Carriers are followed every 16
@@ -164,6 +165,7 @@ private:
     std::size_t latest(std::size_t n) const { return ready() - decided_later() - n; }
     bool usable(const output& each, std::size_t first) const;
     void load(const float* const* samples, std::size_t offset);
+    void run(const float* taps, std::size_t from, std::size_t n, planes& to);
     void filter(output& each);
     void decide(output& each);
     void search(output& each);

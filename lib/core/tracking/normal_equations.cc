@@ -29,7 +29,7 @@ normal_equations::normal_equations(std::size_t taps,
     : d_kernels(&kernels),
       d_taps(taps),
       d_channels(channels),
-      d_unknowns(complex ? channels * taps : taps + 1),
+      d_unknowns(channels == 1 ? taps + 1 : channels * taps),
       d_planes(complex ? 2 : 1),
       // Room for the offset, and for whole lanes from a row's second element on.
       d_pitch(whole_lanes(channels * taps - 1) + lanes),
@@ -51,6 +51,8 @@ void normal_equations::set(const signal_planes* x,
         set_complex(x, wanted, n);
         energy += d_kernels->dot(wanted.im, wanted.im, n);
     }
+    if (d_channels == 1)
+        set_offset(*x, wanted, n);
     float* const rest = d_sums.data() + d_planes * matrix() + vector_floats();
     rest[0] = energy;
     rest[1] = static_cast<float>(n);
@@ -60,25 +62,35 @@ void normal_equations::set_real(const float* x, const float* wanted, std::size_t
 {
     float* const re = d_sums.data();
     float* const p = re + matrix();
-    float* const offset = re + d_taps * d_pitch;
     const float* const a[] = { x, wanted };
     float* const first[] = { re, p };
     d_kernels->slide(a, 2, n, x, 1, d_pitch, 0, first);
-    // The sums of neighbouring windows differ by their ends.
-    float sum = d_kernels->dot(x, nullptr, n);
-    for (std::size_t k = 0; k < d_taps; ++k) {
-        offset[k] = sum;
-        sum += x[k + n] - x[k];
-    }
     std::fill(re + d_taps, re + d_pitch, 0.0f);
     std::fill(p + d_taps, p + d_pitch, 0.0f);
-    std::fill(offset + d_taps, offset + d_pitch, 0.0f);
-    offset[d_taps] = static_cast<float>(n);
-    p[d_taps] = d_kernels->dot(wanted, nullptr, n);
-
     d_kernels->covariance_rows(x, n, d_taps, d_pitch, re);
-    for (std::size_t k = 0; k < d_taps; ++k)
-        re[k * d_pitch + d_taps] = offset[k];
+}
+
+// The sums of the offset, whose sample is 1 in each window.
+void normal_equations::set_offset(const signal_planes& x,
+                                  const signal_planes& wanted,
+                                  std::size_t n)
+{
+    for (std::size_t plane = 0; plane < d_planes; ++plane) {
+        const float* const from = plane ? x.im : x.re;
+        float* const matrix_of = d_sums.data() + plane * matrix();
+        float* const offset = matrix_of + d_taps * d_pitch;
+        // The sums of neighbouring windows differ by their ends.
+        float sum = d_kernels->dot(from, nullptr, n);
+        for (std::size_t k = 0; k < d_taps; ++k) {
+            offset[k] = sum;
+            matrix_of[k * d_pitch + d_taps] = plane ? -sum : sum;
+            sum += from[k + n] - from[k];
+        }
+        std::fill(offset + d_taps, offset + d_pitch, 0.0f);
+        offset[d_taps] = plane ? 0.0f : static_cast<float>(n);
+        d_sums[d_planes * matrix() + plane * d_pitch + d_taps] =
+            d_kernels->dot(plane ? wanted.im : wanted.re, nullptr, n);
+    }
 }
 
 void normal_equations::set_complex(const signal_planes* x,
@@ -113,8 +125,8 @@ void normal_equations::set_complex(const signal_planes* x,
                 const float* const with_im[] = { ends_im, ends_re };
                 d_kernels->slide(with_im, 2, 2, x[d].im, n, columns, 1, y);
             }
-            std::fill(row_re + d_unknowns, row_re + d_pitch, 0.0f);
-            std::fill(row_im + d_unknowns, row_im + d_pitch, 0.0f);
+            std::fill(row_re + d_channels * d_taps, row_re + d_pitch, 0.0f);
+            std::fill(row_im + d_channels * d_taps, row_im + d_pitch, 0.0f);
         }
 }
 
@@ -191,15 +203,13 @@ float normal_equations::ridge(float part) const
 
 void normal_equations::matrix(double part, std::vector<std::complex<double>>& found) const
 {
-    double trace = 0;
+    const double load = ridge(static_cast<float>(part));
     for (std::size_t k = 0; k < d_unknowns; ++k) {
         for (std::size_t j = 0; j < d_unknowns; ++j)
             found[k * d_unknowns + j] = { row(k)[j],
                                           d_planes == 2 ? row(k, true)[j] : 0.0f };
-        trace += row(k)[k];
+        found[k * (d_unknowns + 1)] += load;
     }
-    for (std::size_t k = 0; k < d_unknowns; ++k)
-        found[k * (d_unknowns + 1)] += part * trace / static_cast<double>(d_unknowns);
 }
 
 void normal_equations::turn_wanted(float by)

@@ -18,12 +18,12 @@ namespace gr::adann::core {
 void turn_vector(float* vector, std::size_t pitch, float by);
 
 /*! R = Σ x̄ xᵀ and p = Σ x̄ z over windows x of `taps` samples and the samples z that are
- * wanted from them: what the taps w with the least Σ |z - wᵀx|² depend on. Float samples
- * have one more unknown, an offset. A window of several channels is the first channel's,
+ * wanted from them: what the taps w with the least Σ |z - wᵀx|² depend on. One channel has
+ * one more unknown, an offset. A window of several channels is the first channel's,
  * then the second one's, and so on.
  *
  * Vectors of unknowns are pitch() floats, twice that for complex ones: the real parts,
- * then the imaginary ones, channels() · taps() each; a real one's offset follows the taps.
+ * then the imaginary ones, channels() · taps() each; one channel's offset follows the taps.
  * The rest is zero.
  *
  * The covariance of two channels' windows is nearly Toeplitz: its first row takes a product
@@ -94,8 +94,8 @@ public:
     }
     //! A part of the mean power of a window's samples, to be added to R's diagonal.
     float ridge(float part) const;
-    /*! R by rows, (unknowns, unknowns), with that part of its mean diagonal on top of it; what
-     * core/common/cholesky.h solves. */
+    //! R by rows, (unknowns, unknowns), with ridge(part) added to its diagonal; what
+    //! core/common/cholesky.h solves.
     void matrix(double part, std::vector<std::complex<double>>& found) const;
     float energy() const { return *(correlation() + vector_floats()); }    //!< Σ |z|²
     float count() const { return *(correlation() + vector_floats() + 1); } //!< Σ 1
@@ -107,6 +107,7 @@ private:
     std::size_t matrix() const { return d_unknowns * d_pitch; }
     void set_real(const float* x, const float* wanted, std::size_t n);
     void set_complex(const signal_planes* x, const signal_planes& wanted, std::size_t n);
+    void set_offset(const signal_planes& x, const signal_planes& wanted, std::size_t n);
     void first_rows(const signal_planes* x, const signal_planes& wanted, std::size_t n);
 
     const simd::kernels* d_kernels;

@@ -38,6 +38,13 @@ bool has_enough_pairs(const std::uint8_t* labels, std::size_t classes)
     const auto all = static_cast<double>(classes * classes);
     return found >= all * (1 - std::exp(-static_cast<double>(pairs) / all)) / 2;
 }
+// Copies n samples less their mean.
+void remove_mean(const float* from, std::size_t n, float* to)
+{
+    const float mean = std::accumulate(from, from + n, 0.0f) / static_cast<float>(n);
+    std::transform(from, from + n, to, [mean](float each) { return each - mean; });
+}
+
 } // namespace
 
 recovery_state after(recovery_state before, recovery_event event)
@@ -294,7 +301,7 @@ void recovery::test(tracked_stream& stream,
     if (result == outcome::started)
         return;
     if (d_schedule.end_test(was_used || is_used()) || is_worse) {
-        // An image or a constant may be of what was no signal: not the first, but the next start is without.
+        // An image may be of what was no signal: not the first, but the next start is without.
         if (stream.corrected.iq && d_schedule.is_long_lost())
             stream.corrected.iq->reset();
         if (const auto line = stream.carrier ? stream.carrier->find_line() : std::nullopt)
@@ -492,22 +499,16 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
     if (!history.is_usable(first))
         return false;
     const signal_planes received = history.received(first);
-    std::copy_n(received.re, n, d_blind_samples.re.begin());
+    remove_mean(received.re, n, d_blind_samples.re.data());
     const float* windows = d_blind_samples.re.data();
     if (stream.carrier) {
-        std::copy_n(received.im, n, d_blind_samples.im.begin());
+        remove_mean(received.im, n, d_blind_samples.im.data());
         stream.carrier->turn_settled(history, d_blind_samples, first, n, -1);
         windows = d_windows.data();
         for (std::size_t i = 0; i < n; ++i) {
             d_windows[2 * i] = d_blind_samples.re[i];
             d_windows[2 * i + 1] = d_blind_samples.im[i];
         }
-    } else {
-        float mean = 0;
-        for (std::size_t i = 0; i < n; ++i)
-            mean += d_blind_samples.re[i] / static_cast<float>(n);
-        for (std::size_t i = 0; i < n; ++i)
-            d_blind_samples.re[i] -= mean;
     }
     const window_geometry& window = history.window();
     const std::uint8_t* const labels =

@@ -114,7 +114,7 @@ void sample_history::load(const feature_view& windows, corrections* corrected)
         if (corrected && usable)
             corrected->apply(d_samples, d_loaded, 1);
         else if (corrected)
-            corrected->tone.pass();
+            corrected->tones.pass();
         d_bad[d_loaded] = !usable;
         if (!usable)
             d_unusable = d_loaded + 1;

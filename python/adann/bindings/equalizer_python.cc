@@ -140,7 +140,7 @@ void bind_equalizer(py::module& m)
         .def_readonly("echo", &front_filter_state::echo, "Its amplitude.")
         .def_readonly("tone_frequency",
                       &front_filter_state::tone_frequency,
-                      "Of an interfering tone that is removed, cycles per symbol.")
+                      "Of the strongest tone that is removed, cycles per symbol.")
         .def_readonly("tone", &front_filter_state::tone, "Its amplitude; 0: none.")
         .def_readonly(
             "level",

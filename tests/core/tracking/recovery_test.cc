@@ -239,6 +239,23 @@ BOOST_DATA_TEST_CASE(a_tone_is_removed,
     BOOST_TEST(all.wrong < 0.01);
 }
 
+// By the taps' offset.
+BOOST_DATA_TEST_CASE(a_constant_is_removed,
+                     data::make({ "qpsk", "16qam" }) * data::make({ 1u, 2u, 4u }),
+                     name,
+                     sps)
+{
+    const std::complex<float> constant(0.12f, -0.2f);
+    const auto all =
+        received(name, sps, 32768, 13, [&](sent_symbols& sent, std::size_t middle) {
+            for (std::size_t i = middle; i < sent.samples.size(); ++i)
+                sent.samples[i] += constant;
+        });
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(std::abs(all.status.leakage - constant) < 0.03f);
+    BOOST_TEST(all.wrong < 0.01);
+}
+
 // It is there from the start, and too fast for decisions to pull it in.
 BOOST_DATA_TEST_CASE(a_fast_carrier_is_found,
                      data::make({ "qpsk", "16qam" }) * any_sps,
