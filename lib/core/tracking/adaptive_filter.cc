@@ -20,6 +20,7 @@ adaptive_filter::adaptive_filter(const learning_target& target,
       d_power(target.waveform().power()),
       d_level(
           std::sqrt(d_power + d_wanted_noise[taps / 2])), // at lag 0: the noise's power
+      d_silence(d_wanted_noise[taps / 2] / 2),
       d_filter(taps, history.is_complex(), simd::active()),
       d_bank(taps, short_taps, history.is_complex(), block, memories, most_apart),
       d_acquisition(d_sums, history.window().sps()),
@@ -95,6 +96,9 @@ void adaptive_filter::learn(sample_history& history,
                         target.is_uncertain());
     }
     d_sums.set(history.received(first), d_wanted, n);
+    // Of silence the offset alone would explain any decisions.
+    if (*d_sums.row(0) < d_silence * d_sums.count())
+        d_sums.clear_offset();
     d_sums.add_noise_target(d_wanted_noise, d_level, target.lacking_noise());
     d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
     if (carrier && carrier->absorbs_tap_phase()) {

@@ -212,6 +212,17 @@ void normal_equations::matrix(double part, std::vector<std::complex<double>>& fo
     }
 }
 
+void normal_equations::clear_offset()
+{
+    for (std::size_t plane = 0; plane < d_planes; ++plane) {
+        float* const matrix_of = d_sums.data() + plane * matrix();
+        std::fill_n(matrix_of + d_taps * d_pitch, d_pitch, 0.0f);
+        for (std::size_t k = 0; k < d_taps; ++k)
+            matrix_of[k * d_pitch + d_taps] = 0;
+        d_sums[d_planes * matrix() + plane * d_pitch + d_taps] = 0;
+    }
+}
+
 void normal_equations::turn_wanted(float by)
 {
     turn_vector(d_sums.data() + d_planes * matrix(), d_pitch, by);

@@ -77,6 +77,8 @@ public:
      * identity stays the solution, and the gain is five at most there */
     void
     add_noise_target(const aligned_floats& noise, float level = 1, float lacking = 0);
+    //! As if one channel had no offset.
+    void clear_offset();
     //! As if the complex samples z had been rotated by so many radians.
     void turn_wanted(float by);
     //! Weights these sums with `keep` and adds others.

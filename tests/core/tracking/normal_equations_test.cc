@@ -86,6 +86,29 @@ BOOST_DATA_TEST_CASE(are_the_sums_written_out,
     BOOST_TEST(worst < 2e-4); // of sums of about 200
 }
 
+// Without the offset its sums are zero, and all others stay.
+BOOST_AUTO_TEST_CASE(an_offset_is_cleared)
+{
+    constexpr std::size_t taps = 5;
+    const block given(1, taps);
+    normal_equations sums(taps, true);
+    sums.set(given.views[0], given.wanted, n);
+    const normal_equations before = sums;
+    sums.clear_offset();
+    for (const bool imaginary : { false, true }) {
+        for (std::size_t k = 0; k <= taps; ++k)
+            for (std::size_t j = 0; j <= taps; ++j)
+                BOOST_TEST(sums.row(k, imaginary)[j] ==
+                           (k < taps && j < taps ? before.row(k, imaginary)[j] : 0));
+        for (std::size_t k = 0; k <= taps; ++k) {
+            const std::size_t at = imaginary * sums.pitch() + k;
+            BOOST_TEST(sums.correlation()[at] ==
+                       (k < taps ? before.correlation()[at] : 0));
+        }
+    }
+    BOOST_TEST(sums.energy() == before.energy());
+}
+
 BOOST_AUTO_TEST_CASE(conjugate_gradients_solve_them)
 {
     constexpr std::size_t taps = 5, channels = 2;
