@@ -104,7 +104,7 @@ private:
     aligned_floats d_wanted_noise; // normal_equations::noise() of the learnt noise
     float d_power;                 // of the waveform
     float d_level;                 // rms of the samples that the model was trained on
-    float d_silence;               // mean square of a sample: half the learnt noise
+    float d_silence; // mean square of a sample: a hundredth of the learnt noise
     linear_filter d_filter;
     tap_bank d_bank;
     acquisition d_acquisition;

@@ -256,23 +256,6 @@ BOOST_DATA_TEST_CASE(a_constant_is_removed,
     BOOST_TEST(all.wrong < 0.01);
 }
 
-// Its decisions are all alike: an offset would explain them.
-BOOST_DATA_TEST_CASE(silence_gives_no_offset,
-                     any_alphabet* data::make({ 1u, 2u, 4u }),
-                     name,
-                     sps)
-{
-    const auto all =
-        received(name, sps, 16384, 14, [&](sent_symbols& sent, std::size_t middle) {
-            const auto first = sent.samples.begin() + static_cast<std::ptrdiff_t>(middle);
-            std::fill(first, first + 3000 * sps, std::complex<float>());
-        });
-    BOOST_TEST(has(all, tracking_state::lost));
-    BOOST_TEST((all.status.state == tracking_state::following));
-    BOOST_TEST(std::abs(all.status.leakage) + std::abs(all.status.offset) < 0.05f);
-    BOOST_TEST(all.wrong < 0.01);
-}
-
 // It is there from the start, and too fast for decisions to pull it in.
 BOOST_DATA_TEST_CASE(a_fast_carrier_is_found,
                      data::make({ "qpsk", "16qam" }) * any_sps,
