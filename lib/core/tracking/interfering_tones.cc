@@ -25,8 +25,10 @@ constexpr std::size_t longest_period = 24;
 // former are 3.7e-8, the latter 1.1e-6 cycles a sample² at most.
 constexpr std::size_t slow_rates = 5, fast_rates = 9;
 constexpr std::size_t most_lines =
-    interfering_tones::most_tones;     // of tones; periodic data have more
-constexpr double of_largest = 1.0 / 8; // power of a line that counts
+    interfering_tones::most_tones; // of tones; periodic data have more
+// Power of a line that counts, relative to the largest one: most lines of an idle word with random symbols
+// have more.
+constexpr double of_largest = 1.0 / 8;
 
 // Bins of a periodogram, and those that may be a tone's.
 struct tone_bins {
