@@ -49,7 +49,12 @@ struct corrections {
                bool uncertain)
     {
         if (iq)
-            iq->learn(samples, labels, uncertain ? nullptr : &residual, sps / 2, sps, n);
+            iq->learn(samples,
+                      labels,
+                      uncertain && iq->needs_no_residual() ? nullptr : &residual,
+                      sps / 2,
+                      sps,
+                      n);
         echoes.learn(samples, residual, n);
     }
     //! The same of a lost stream.

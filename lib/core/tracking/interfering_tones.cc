@@ -24,8 +24,6 @@ constexpr std::size_t longest_period = 24;
 // Rates of change on each side of 0 that are tried with all samples and with the latest of them. The
 // former are 3.7e-8, the latter 1.1e-6 cycles a sample² at most.
 constexpr std::size_t slow_rates = 5, fast_rates = 9;
-constexpr std::size_t most_lines =
-    interfering_tones::most_tones; // of tones; periodic data have more
 // Power of a line that counts, relative to the largest one: most lines of an idle word with random symbols
 // have more.
 constexpr double of_largest = 1.0 / 8;
@@ -144,10 +142,8 @@ float interfering_tones::transform(const fourier_transform& by,
 std::optional<double> interfering_tones::line(std::size_t size) const
 {
     const tone_bins may{ size, d_is_complex };
-    const auto largest = [&](std::size_t from, std::size_t end) {
-        return std::max_element(d_power.begin() + from, d_power.begin() + end);
-    };
-    const auto found = largest(may.first, may.end);
+    const auto found =
+        std::max_element(d_power.begin() + may.first, d_power.begin() + may.end);
     const auto at = static_cast<std::size_t>(found - d_power.begin());
     const float most = *found;
     // Through the window a tone has half its amplitude, and the samples 3/8 of their power. Of real
@@ -172,7 +168,7 @@ std::optional<double> interfering_tones::line(std::size_t size) const
     for (std::size_t k = may.first - 1; k <= may.end; ++k)
         lines += d_power[k] > counts && d_power[k] > d_power[k - 1] &&
                  d_power[k] >= d_power[k + 1];
-    if (lines > most_lines)
+    if (lines > most_tones) // periodic data have more
         return {};
     // Its offset from the bin towards the larger neighbour, from the ratio of their amplitudes
     // through a Hann window.

@@ -47,6 +47,8 @@ public:
     iq_correction(const constellation& alphabet, const std::vector<float>& expected);
 
     std::complex<float> image() const { return d_image; } //!< ρ
+    //! Whether it is measured without the residual where decisions are uncertain.
+    bool needs_no_residual() const { return d_is_proper; }
 
     void reset()
     {
@@ -59,7 +61,7 @@ public:
      * \param x its samples, corrected
      * \param labels decided, of n symbols
      * \param residual of each sample: target less output of the filter; null where decisions are
-     * uncertain or the stream is lost
+     * uncertain and needs_no_residual(), and where the stream is lost
      * \param first,apart,n the samples used, `apart` from each other: symbols' middles */
     void learn(const signal_planes& x,
                const std::uint8_t* labels,

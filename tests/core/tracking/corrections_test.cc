@@ -202,6 +202,21 @@ BOOST_AUTO_TEST_CASE(an_image_of_the_model_stays_where_decisions_are_uncertain)
     BOOST_TEST(std::abs(without.image() - 0.0909f) < 0.02f); // (1.2 - 1) / (1.2 + 1)
 }
 
+// There the residual is all there is.
+BOOST_AUTO_TEST_CASE(a_model_with_an_image_has_another_one_taken_off)
+{
+    receiver link("16qam", 2, 1024);
+    auto expected = drawn_points(link.alphabet);
+    for (std::size_t i = 0; i < expected.size(); i += 2)
+        expected[i] *= 1.2f;
+    link.corrected.iq.emplace(link.alphabet, expected);
+    link.add_noise(0.01f);
+    const number image(0.06f, -0.04f);
+    link.each([&](std::size_t, number x) { return x + image * std::conj(x); });
+    link.run(true);
+    BOOST_TEST(std::abs(link.corrected.iq->image() - image) < 0.01f);
+}
+
 // Every symbol of idle words is one of two opposite points, and a header has such ones, too.
 BOOST_AUTO_TEST_CASE(an_idle_code_is_no_image)
 {
