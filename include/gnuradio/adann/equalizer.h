@@ -128,10 +128,10 @@ struct ber_estimate {
  * QPSK min(2 n, h·√sps/6). While refined labels are learnt the learning rate is six times that.
  *
  * Without a model a slicer decides 4096 symbols, then a linear equalizer that is fitted to them
- * blindly. From 32768 symbols on a network decides that the adapter has trained on those
- * decisions, with an expected waveform, or the linear equalizer if its decisions have the smaller
- * residual. Both adapt from there. Symbols have to be random and their carrier recovered. Labels
- * are right up to a symmetry of the constellation and a delay by whole symbols, which the signal
+ * blindly, after a front filter that follows carrier and channel. From 32768 symbols on a network
+ * decides that the adapter has trained on those decisions, or the linear equalizer if its decisions
+ * have the smaller residual. Symbols have to be random, and their carrier within 0.0125 cycles per
+ * symbol. Labels are right up to a symmetry of the constellation and a delay by whole symbols, which the signal
  * does not show. While the residual of such a start is large others are tried, and one whose
  * labels have less than half the residual power replaces it. Each stage is a `status` event,
  * "start".

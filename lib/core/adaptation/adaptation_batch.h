@@ -20,15 +20,13 @@ namespace gr::adann::core {
 struct adaptation_batch {
     std::vector<float> samples;  //!< the network's windows
     std::vector<float> received; //!< as they came in; empty unless a start may be tried
-    //! Decided; while a blind start looks for a model, `known` known ones from symbol `first` on.
-    std::vector<std::uint8_t> labels;
+    std::vector<std::uint8_t> labels;   //!< decided
     std::vector<std::uint8_t> truth;    //!< known labels, not_known elsewhere
     bool has_truth = false;             //!< whether any is known
     bool is_tried = false;              //!< whether `received` is filled
     bool follows = false;               //!< directly after the batch handed over before
-    bool starts = false;                //!< whether a blind start looks for a model
     bool restarts = false;              //!< earlier batches were of another signal
-    std::size_t first = 0, known = 0;   //!< see labels
+    bool is_followed = false;           //!< whether a front filter follows, at its end
     const deciding_parts* by = nullptr; //!< what decided it
     std::uint64_t end = 0;              //!< symbols from start() up to its end
     double unexplained = 0;             //!< unexplained_errors()
@@ -37,14 +35,15 @@ struct adaptation_batch {
     void begin(const deciding_parts& decides)
     {
         by = &decides;
-        has_truth = is_tried = follows = starts = restarts = false;
-        first = known = 0;
+        has_truth = is_tried = follows = restarts = is_followed = false;
         apart = 1;
     }
     //! Completes it. \param symbols from start() up to its end
     void finish(std::uint64_t symbols)
     {
         unexplained = unexplained_errors();
+        is_followed =
+            by->front && by->front->resting().state() == tracking_state::following;
         end = symbols;
     }
 

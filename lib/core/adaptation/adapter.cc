@@ -40,8 +40,11 @@ adapter::adapter(const model& initial,
     d_exchange.has_model = !d_start;
     if (d_fresh)
         d_trials = std::make_unique<start_trials>(*d_fresh);
-    if (d_start)
+    if (d_start) {
+        if (has_front_filter())
+            d_start->offer_linear();
         return;
+    }
     share_status();
     publish();
     restore(d_initial, *d_parts);
@@ -100,7 +103,7 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
     auto parts = std::make_unique<deciding_parts>(learnt, d_stride);
     if (!learnt.waveform)
         return parts;
-    if (adapts() && d_settings.front_filter && d_stride == learnt.window.stride()) {
+    if (has_front_filter()) {
         front_filter_settings front;
         front.length = d_settings.front_filter_length;
         parts->front =
@@ -158,7 +161,7 @@ void adapter::run()
         serve();
     }
     take_requests(); // that came after the latest serve()
-    if (saves() && d_learner)
+    if (saves() && d_learner && !d_network)
         attempt([this] { save(d_settings.checkpoint, checkpoint()); });
 }
 
@@ -178,7 +181,10 @@ void adapter::serve()
     else {
         if (filled->restarts)
             attempt([&] { reset("the samples have another level than those before"); });
+        const std::uint64_t updates = d_learner->status().updates;
         attempt([&] { learn(*filled); });
+        if (d_network && filled->is_followed && d_learner->status().updates > updates)
+            attempt([&] { train_network(*filled); });
         if (d_trials)
             attempt([&] { try_start(*filled); });
     }
@@ -190,7 +196,7 @@ void adapter::serve()
                  d_recorder->recorded(d_learner->settings(),
                                       d_learner->decides_refined()));
         });
-    if (saves() && d_learner &&
+    if (saves() && d_learner && !d_network &&
         clock::now() - d_saved >= std::chrono::seconds(d_settings.checkpoint_interval)) {
         attempt([this] { save(d_settings.checkpoint, checkpoint()); });
         d_saved = clock::now();
@@ -259,36 +265,71 @@ void adapter::reset(const std::string& why)
 // The blind start takes a batch, while there is no model.
 void adapter::begin_with(const adaptation_batch& filled)
 {
-    const feature_view view = view_of(filled.samples);
-    const std::string found = d_start->take(view,
-                                            &filled.labels[filled.first],
-                                            filled.first,
-                                            filled.known,
-                                            filled.follows,
-                                            [this] { return !d_stopping; });
+    const bool is_found = d_start->done() || d_start->linear();
+    const std::string said = d_start->take(view_of(filled.samples),
+                                           filled.truth.data(),
+                                           filled.follows,
+                                           [this] { return !d_stopping; });
+    if (!said.empty())
+        d_said = said;
     if (d_start->changed()) {
         d_parts->weights.writing().assign(d_start->found().net);
         d_parts->weights.publish();
     }
-    const bool is_done =
-        d_start->done(); // may be an earlier model with which go_on_with() failed
-    if (is_done) {
-        go_on_with(d_start->found(), { d_start->carrier_frequency(), filled.end });
+    if (!is_found)
+        d_found_at = filled.end;
+    // A start may be an earlier one, with which go_on_with() failed.
+    const bool is_done = d_start->done() || d_start->linear();
+    if (d_start->linear()) {
+        const linear_start& linear = *d_start->linear();
+        go_on_with(linear.found, { linear.carrier_frequency, d_found_at });
+        d_network = std::make_unique<network_start>(
+            linear, d_stride, d_settings.batch, d_settings.seed);
+        if (linear.knows_rotation)
+            d_trials = nullptr;
+    } else if (is_done) {
+        go_on_with(d_start->found(), { d_start->carrier_frequency(), d_found_at });
         if (!d_start->is_blind())
             d_trials = nullptr;
-        come_from(model_origin::blind);
     }
-    if (is_done || !found.empty())
-        report({ status(), event_kind::start, found.empty() ? "started" : found });
+    if (is_done)
+        come_from(model_origin::blind);
+    if (!d_said.empty())
+        report({ status(), event_kind::start, std::exchange(d_said, "") });
+}
+
+// The start's network: the parts that decide stay, but for its weights.
+void adapter::train_network(const adaptation_batch& filled)
+{
+    const std::string said = d_network->take(filled, [this] { return !d_stopping; });
+    if (!d_network->done())
+        return;
+    if (const auto& found = d_network->found()) {
+        auto learns = std::make_unique<learner>(*found, training_now());
+        if (d_learner->decides_refined())
+            learns->decide_refined();
+        d_learner = std::move(learns);
+        if (d_recorder)
+            d_recorder->clear();
+        share_status();
+        publish();
+    }
+    d_network = nullptr;
+    report({ status(), event_kind::start, said });
+}
+
+learner_settings adapter::training_now() const
+{
+    learner_settings settings = d_settings;
+    static_cast<training_settings&>(settings) = d_requests.training();
+    return settings;
 }
 
 // Changes to a model that a start has found, with the stream's carrier, or that was loaded. If it
 // throws nothing has changed.
 void adapter::go_on_with(model found, const deciding_parts::found_carrier& carrier)
 {
-    learner_settings settings = d_settings;
-    static_cast<training_settings&>(settings) = d_requests.training();
-    auto learns = adapts() ? std::make_unique<learner>(found, settings) : nullptr;
+    auto learns = adapts() ? std::make_unique<learner>(found, training_now()) : nullptr;
     auto parts = parts_of(found, learns.get());
     parts->carrier = carrier;
     if (adapts())
@@ -352,6 +393,7 @@ void adapter::load(adaptation_requests::read_file next)
                 d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
             auto trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
             go_on_with(std::move(*next.found), {});
+            d_network = nullptr;
             d_trials = std::move(trials);
             d_exchange.tries = false;
             come_from(model_origin::given);
@@ -389,6 +431,7 @@ void adapter::try_start(const adaptation_batch& filled)
     if (!d_trials->done())
         return;
     go_on_with(d_trials->found(), { d_trials->carrier_frequency(), filled.end });
+    d_network = nullptr;
     come_from(model_origin::blind);
     report({ status(), event_kind::start, found });
 }
@@ -439,7 +482,7 @@ void adapter::publish()
 
 model adapter::checkpoint()
 {
-    if (d_origin == model_origin::starting)
+    if (d_origin == model_origin::starting || d_network)
         throw std::runtime_error("nothing has been learnt yet that could be saved");
     if (!d_learner)
         return d_loaded ? *d_loaded : d_initial;

@@ -10,6 +10,7 @@
 #include "core/adaptation/adaptation_requests.h"
 #include "core/adaptation/blind_start.h"
 #include "core/adaptation/learner.h"
+#include "core/adaptation/network_start.h"
 #include "core/adaptation/replay.h"
 #include "core/adaptation/start_trials.h"
 
@@ -88,6 +89,7 @@ private:
     bool adapts() const { return d_settings.mode != adaptation_mode::off; }
     bool saves() const { return adapts() && !d_settings.checkpoint.empty(); }
     feature_view view_of(const std::vector<float>& samples) const;
+    learner_settings training_now() const;
     std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
     void restore(model& saved, deciding_parts& parts);
     void go_on_with(model found, const deciding_parts::found_carrier& carrier);
@@ -102,6 +104,12 @@ private:
     void reset(const std::string& why);
     void learn(const adaptation_batch& filled);
     void begin_with(const adaptation_batch& filled);
+    void train_network(const adaptation_batch& filled);
+    bool has_front_filter() const
+    {
+        return adapts() && d_settings.front_filter &&
+               d_stride == d_initial.window.stride();
+    }
     void try_start(const adaptation_batch& filled);
     void share_status();
     void publish();
@@ -121,7 +129,11 @@ private:
     // Used by serve(), under d_serving.
     std::mutex d_serving;
     model_origin d_origin;
-    std::unique_ptr<blind_start> d_start;     // null unless `starting`
+    std::unique_ptr<blind_start> d_start; // null unless `starting`
+    std::string d_said;                   // by it, and not yet reported
+    std::uint64_t d_found_at = 0;         // end of the batch that changed it last
+    // Null unless a linear equalizer decides, until there is a network.
+    std::unique_ptr<network_start> d_network;
     const std::optional<blind_start> d_fresh; // unused one; none: no trials
     std::unique_ptr<start_trials> d_trials;   // null: no trials
     std::unique_ptr<learner> d_learner; // null in mode "off", and before a model is found

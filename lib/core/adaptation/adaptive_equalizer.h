@@ -46,9 +46,10 @@ namespace gr::adann::core {
  * signal refined labels did not have more errors (model::refined_has_more_errors()). Front filter
  * and learner get the network's decisions.
  *
- * Without a model it starts with a blind_start. The adapter uses its models in turn; from the last
- * one on there are a learner and a front filter. Until then nothing is saved. While the last model
- * is trained, for a second or so, batches are dropped in the mode "live". With the loss
+ * Without a model it starts with a blind_start. Once that has a linear equalizer there are a learner
+ * and a front filter, and a network_start trains a network on what they decide. Until then nothing is
+ * saved. Without a front filter the blind_start trains that network, and learning starts with it. While
+ * it is trained, for a second or so, batches are dropped in the mode "live". With the loss
  * "supervised" the start uses the known labels. After a start without known labels further starts
  * are tried on the received samples (start_trials); one that explains them better replaces the
  * model, with a new learner and front filter.

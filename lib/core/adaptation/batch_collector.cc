@@ -56,7 +56,6 @@ void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t a
     if (d_filling) {
         d_filling->begin(by);
         d_filling->follows = !d_gap;
-        d_filling->starts = !d_exchange.has_model;
         d_filling->is_tried = d_exchange.tries;
     }
     d_gap = !d_filling;
@@ -83,8 +82,7 @@ void batch_collector::add_packet(decoded_packets& packets,
 void batch_collector::add(const feature_view& view,
                           const float* received,
                           const std::uint8_t* decided,
-                          const std::uint8_t* known,
-                          run start)
+                          const std::uint8_t* known)
 {
     d_symbols += view.count;
     const bool is_whole = d_position + view.count == d_batch;
@@ -94,10 +92,7 @@ void batch_collector::add(const feature_view& view,
         std::copy_n(view.data, view.floats(), d_filling->samples.begin() + first);
         if (d_filling->is_tried)
             std::copy_n(received, view.floats(), d_filling->received.begin() + first);
-        if (d_filling->starts)
-            note_known(start);
-        else
-            std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
+        std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
         for (std::size_t i = 0; i < view.count; ++i) {
             const bool is = known && is_known(known[i], d_classes);
             d_filling->truth[d_position + i] = is ? known[i] : not_known;
@@ -117,17 +112,6 @@ void batch_collector::add(const feature_view& view,
     d_filling->restarts = std::exchange(d_restarts, false);
     d_exchange.queue.push();
     d_on_batch();
-}
-
-void batch_collector::note_known(run start)
-{
-    adaptation_batch& of = *d_filling;
-    if (of.known == 0)
-        of.first = d_position;
-    if (of.first + of.known != d_position)
-        return; // a second training sequence in one batch is not used
-    std::copy_n(start.labels, start.count, of.labels.begin() + d_position);
-    of.known += start.count;
 }
 
 } // namespace gr::adann::core

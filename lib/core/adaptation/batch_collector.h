@@ -44,21 +44,14 @@ public:
     void
     add_packet(decoded_packets& packets, const deciding_parts& by, std::size_t latest);
 
-    //! Some labels of consecutive symbols.
-    struct run {
-        const std::uint8_t* labels = nullptr;
-        std::size_t count = 0;
-    };
     /*! Adds the next symbols, left() at most.
      * \param view the network's windows
      * \param received the same windows as they came in
-     * \param known null, or view.count labels, see is_known()
-     * \param start known labels of the first of these symbols, for a start without a model */
+     * \param known null, or view.count labels, see is_known() */
     void add(const feature_view& view,
              const float* received,
              const std::uint8_t* decided,
-             const std::uint8_t* known,
-             run start);
+             const std::uint8_t* known);
     //! Discards the batch; the next symbol begins another one.
     void leave();
     //! Discards the batch, and has learning start over: earlier batches were of another signal.
@@ -68,7 +61,6 @@ public:
 
 private:
     bool is_due(std::size_t apart) const;
-    void note_known(run start);
 
     adaptation_exchange& d_exchange;
     const std::size_t d_batch, d_classes;

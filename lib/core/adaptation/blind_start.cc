@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/blind_start.h"
 
-#include "core/adaptation/waveform_judge.h"
+#include "core/adaptation/first_network.h"
 #include "core/common/checks.h"
-#include "core/common/split_mix.h"
 #include "core/network/decider.h"
 #include "core/signal/carrier_track.h"
 #include "core/signal/fit_waveform.h"
+#include "core/signal/known_symbols.h"
 #include "core/tracking/belief.h"
 #include "core/tracking/carrier_line.h"
 #include "core/training/initialize.h"
-#include "core/training/trainer.h"
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +21,6 @@ namespace gr::adann::core {
 namespace {
 
 const std::vector<std::size_t> hidden{ 10, 10, 10, 10 };
-constexpr std::size_t held_back = blind_start::symbols / 4;
 constexpr int rounds = 3;            // of decisions and least squares
 constexpr double much_more = 2;      // times the earlier error
 constexpr std::size_t together = 16; // symbols of a stretch whose residuals are compared
@@ -31,10 +29,7 @@ constexpr double of_one_label =
     0.4; // nats from a uniform distribution of labels, as in signal_check
 constexpr const char* has_changed =
     "the signal has changed while a linear equalizer was fitted to it";
-constexpr int epochs = 20;
-constexpr std::size_t batch_size = 512;
-constexpr float rate = 0.001f;       // learning rate of Adam
-constexpr std::size_t judged = 2048; // symbols of a batch of the waveform_judge
+constexpr std::size_t part = 2048; // symbols of a part that a network is trained on
 
 model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)
 {
@@ -109,9 +104,7 @@ blind_start::blind_start(const std::string& constellation,
 }
 
 std::string blind_start::take(const feature_view& batch,
-                              const std::uint8_t* labels,
-                              std::size_t first,
-                              std::size_t known,
+                              const std::uint8_t* known,
                               bool follows,
                               const std::function<bool()>& goes_on)
 {
@@ -129,9 +122,9 @@ std::string blind_start::take(const feature_view& batch,
                      batch.data + batch.floats());
     d_labels.resize(d_count + batch.count);
     const std::size_t before = d_known;
-    for (std::size_t i = 0; i < known; ++i)
-        if (labels[i] < d_model.symbols.size()) {
-            d_labels[d_count + first + i] = labels[i];
+    for (std::size_t i = 0; known && i < batch.count; ++i)
+        if (is_known(known[i], d_model.symbols.size())) {
+            d_labels[d_count + i] = known[i];
             ++d_known;
         }
     const std::size_t fresh_labels = d_known - before;
@@ -152,6 +145,11 @@ std::string blind_start::take(const feature_view& batch,
         }
         if (d_count >= d_next_look)
             d_next_look = 2 * d_count;
+        if (d_count >= d_next_linear && d_count < symbols) {
+            if (d_offers_linear)
+                d_linear = find_linear();
+            d_next_linear = d_count + first_look;
+        }
         if (d_count < symbols)
             return said;
         return (said.empty() ? "" : said + "; then ") + train(goes_on);
@@ -175,16 +173,17 @@ std::string blind_start::compare_with(const feature_view& batch,
     if (!follows)
         begin();
     d_in_use.insert(d_in_use.end(), in_use, in_use + batch.count);
-    return take(batch, nullptr, 0, 0, true, goes_on);
+    return take(batch, nullptr, true, goes_on);
 }
 
 void blind_start::begin()
 {
+    d_linear.reset();
     d_in_use.clear();
     d_samples.clear();
     d_labels.clear();
     d_count = d_known = 0;
-    d_next_look = first_look;
+    d_next_look = d_next_linear = first_look;
     if (!done())
         d_state = start_state::searching;
 }
@@ -380,7 +379,8 @@ bool blind_start::turn_back()
     return true;
 }
 
-void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
+// Nats from a uniform distribution.
+double blind_start::divergence_of(const std::vector<std::uint8_t>& labels) const
 {
     const auto classes = static_cast<double>(d_model.symbols.size());
     std::vector<double> counts(d_model.symbols.size());
@@ -389,6 +389,12 @@ void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
     double divergence = 0;
     for (const double part : counts)
         divergence += part > 0 ? part * std::log(part * classes) : 0;
+    return divergence;
+}
+
+void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const
+{
+    const double divergence = divergence_of(labels);
     if (divergence > of_one_label)
         throw eye_closed(text(
             "the symbols found are not equally frequent: %.2f nats from it, allowed: 0.4",
@@ -606,117 +612,113 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     const auto labels = best_labels();
     check_better(labels);
 
+    set_waveform(labels);
+    bool better = false;
+    if (!moves) {
+        std::vector<labelled_windows> parts;
+        for (std::size_t at = 0; at + part <= d_count; at += part)
+            parts.push_back({ view().from(at, part), &labels[at] });
+        const auto trained = train_first_network(d_model, parts, d_seed, goes_on);
+        if (!trained) {
+            begin();
+            return "";
+        }
+        better = trained->is_better;
+        if (better)
+            d_model.net = trained->trained;
+    }
+    d_changed = true;
+    d_state = start_state::done;
+    const bool known = knows_rotation();
+    d_is_blind = !known;
+    name_training(better);
+    begin();
+    return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
+           carrier +
+           text("modulation error ratio of the linear equalizer %.1f dB; ",
+                -10 * std::log10(d_fitted.error)) +
+           (better ? said_of_network
+            : moves
+                ? "the channel moves: it is fitted to the latest 4096 symbols, and the "
+                  "network starts as it"
+                : said_of_linear) +
+           (known ? "" : said_of_labels);
+}
+
+void blind_start::set_waveform(const std::vector<std::uint8_t>& labels)
+{
     d_model.set_waveform(fit_waveform(d_model.symbols,
                                       d_model.sps,
                                       d_model.complex,
                                       own_samples().data(),
                                       labels.data(),
                                       d_count));
+}
 
-    bool better = false;
-    if (!moves) {
-        const std::optional<network> trained = train_network(labels, goes_on);
-        if (!trained) {
-            begin();
-            return "";
-        }
-        better = judge(*trained, labels);
-        if (better)
-            d_model.net = *trained;
+// Whether it has found a linear equalizer for the symbols that are rotated back by their carrier.
+bool blind_start::finds_carrier()
+{
+    try {
+        return look_without_carrier() && stands(true);
+    } catch (const eye_closed&) {
+        return false;
     }
-    d_changed = true;
-    d_state = start_state::done;
-    const bool known = knows_rotation();
-    d_is_blind = !known;
-    d_model.training = (known ? "known labels, " : "blind start, ") + d_model.training +
-                       (better ? ", then 20 epochs of Adam on its decisions" : "");
-    begin();
-    return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
-           carrier +
-           text("modulation error ratio of the linear equalizer %.1f dB; ",
-                -10 * std::log10(d_fitted.error)) +
-           (better ? "the network trained on its decisions decides"
-            : moves
-                ? "the channel moves: it is fitted to the latest 4096 symbols, and the network "
-                  "starts as it"
-                : "its decisions explain the samples better than those of the network "
-                  "trained on them, which starts as the linear equalizer") +
-           (known
-                ? ""
-                : "; labels are right up to a symmetry of the constellation and a whole delay");
+}
+
+// The linear equalizer of the latest 4096 symbols, or of known labels. They are rotated back if they have a carrier.
+std::optional<linear_start> blind_start::find_linear() const
+{
+    blind_start latest = *this;
+    latest.d_carrier_frequency = 0;
+    try {
+        if (d_count >= 2 * first_look && !knows_enough())
+            latest.look_at_latest();
+    } catch (const eye_closed&) {
+        return {};
+    }
+    blind_start trial = latest;
+    if (!trial.finds_carrier()) {
+        trial = latest;
+        if (trial.stands())
+            trial.follow();
+        else if (!knows_enough())
+            return {};
+    }
+    const auto labels = trial.best_labels();
+    if (!knows_enough() && divergence_of(labels) > of_one_label)
+        return {};
+    trial.set_waveform(labels);
+    trial.name_training(false);
+    return linear_start{
+        trial.d_model, trial.d_carrier_frequency, trial.d_fitted.error, knows_rotation()
+    };
+}
+
+// Names in the model what it was made from.
+void blind_start::name_training(bool has_network)
+{
+    d_model.training = (knows_rotation() ? "known labels, " : "blind start, ") +
+                       d_model.training + (has_network ? said_in_training : "");
+}
+
+void blind_start::look_at_latest()
+{
+    forget_before(d_count - first_look);
+    d_state = start_state::searching;
+    look();
 }
 
 // Fits the linear equalizer to the latest symbols alone, as there is none for all of them.
 void blind_start::start_from_latest(const char* why)
 {
-    forget_before(d_count - first_look);
     try {
-        d_state = start_state::searching;
-        look();
+        look_at_latest();
         follow();
     } catch (const eye_closed&) {
         throw eye_closed(why);
     }
     if (d_fitted.error > much_more * d_error || !stands())
         throw eye_closed(why);
-}
-
-// Trains on all but the held-out symbols; none if goes_on() stopped it.
-std::optional<network>
-blind_start::train_network(const std::vector<std::uint8_t>& labels,
-                           const std::function<bool()>& goes_on) const
-{
-    const feature_view all = view();
-    training_settings settings;
-    settings.loss = loss_kind::supervised;
-    settings.learning_rate = rate;
-    settings.sigma = settings.epsilon = 0.0f;
-    settings.balance = 0;
-    trainer training(d_model.net, {}, settings);
-    std::vector<std::size_t> order(d_count - held_back);
-    std::iota(order.begin(), order.end(), 0);
-    std::uint64_t random = d_seed;
-    std::vector<float> windows(batch_size * all.dimension);
-    std::vector<std::uint8_t> wanted(batch_size);
-    for (int epoch = 0; epoch < epochs; ++epoch) {
-        for (std::size_t i = order.size(); i-- > 1;)
-            std::swap(order[i], order[split_mix(random) % (i + 1)]);
-        for (std::size_t first = 0; first + batch_size <= order.size();
-             first += batch_size) {
-            if (!goes_on())
-                return {};
-            for (std::size_t i = 0; i < batch_size; ++i) {
-                std::copy_n(
-                    all[order[first + i]], all.dimension, &windows[i * all.dimension]);
-                wanted[i] = labels[order[first + i]];
-            }
-            training.step({ windows.data(), all.dimension, all.dimension, batch_size },
-                          wanted.data());
-        }
-    }
-    return training.net();
-}
-
-// Whether the trained network's decisions explain the
-// held-out symbols no worse than the linear equalizer's.
-bool blind_start::judge(const network& trained,
-                        const std::vector<std::uint8_t>& labels) const
-{
-    decider decides(trained);
-    const prepared_network first(trained), second(d_model.net);
-    waveform_judge judge(*d_model.waveform, d_model.window, judged);
-    unsigned won = 0, lost = 0;
-    std::vector<std::uint8_t> decided(judged), linear(judged);
-    for (std::size_t at = d_count - held_back; at + judged <= d_count; at += judged) {
-        const feature_view part = view().from(at, judged);
-        decides.decide(first, part, decided.data());
-        decides.decide(second, part, linear.data());
-        judge.look(part, d_known ? &labels[at] : linear.data());
-        const auto votes = judge.compare(decided.data(), linear.data());
-        won += votes.first;
-        lost += votes.second;
-    }
-    return won >= lost;
 }
 
 } // namespace gr::adann::core

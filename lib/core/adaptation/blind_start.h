@@ -25,6 +25,24 @@ enum class start_state {
     done        //!< the model is found
 };
 
+//! Parts of the messages on a start: which of the two decides, and what is not known of its labels.
+constexpr const char* said_of_network = "the network trained on its decisions decides";
+constexpr const char* said_of_linear =
+    "its decisions explain the samples better than those of the network trained on them, which starts as "
+    "the linear equalizer";
+constexpr const char* said_of_labels =
+    "; labels are right up to a symmetry of the constellation and a whole delay";
+//! The same of model::training.
+constexpr const char* said_in_training = ", then 20 epochs of Adam on its decisions";
+
+//! A linear equalizer that was found from the first symbols of a signal.
+struct linear_start {
+    model found;              //!< its network is the linear equalizer
+    double carrier_frequency; //!< as blind_start::carrier_frequency()
+    double error;             //!< mean square, relative to the symbols' power
+    bool knows_rotation;      //!< from known labels
+};
+
 /*! Makes a model from the first symbols of a signal.
  *
  * At first its network decides the nearest point to a window's middle sample. Then:
@@ -36,9 +54,10 @@ enum class start_state {
  *    Known labels of which a linear equalizer explains less than half are a false alarm, and count as
  *    not known. The
  *    network has its final layers already: four neurons of each layer carry ±I and ±Q through it.
- * 2. Network. From there it is trained for 20 epochs on the linear equalizer's decisions of 32768
- *    symbols; their expected waveform is fitted as well. waveform_judge chooses between linear
- *    equalizer and network on the quarter of the symbols that the network was not trained on.
+ *    From 4096 symbols on linear() has an expected waveform and a carrier besides, from which a front
+ *    filter can follow. network_start goes on from there.
+ * 2. Network. Without a front filter it is trained on the linear equalizer's decisions of 32768
+ *    symbols (first_network.h); their expected waveform is fitted as well.
  *
  * The start of a signal may be disturbed while preceding stages acquire. So whenever the number of
  * symbols has doubled, another linear equalizer is found blindly from their later half, and the one
@@ -81,16 +100,12 @@ public:
                 std::uint64_t seed);
 
     /*! Takes a batch.
-     * \param labels known ones of its symbols from number `first` on, below M; others count as
-     * not known
-     * \param known number of these
+     * \param known null, or its known labels, see is_known()
      * \param follows whether it comes directly after the previous one
      * \param goes_on called from time to time while it trains: false stops it and starts over
      * \return a message for the user; empty if there is no news */
     std::string take(const feature_view& batch,
-                     const std::uint8_t* labels,
-                     std::size_t first,
-                     std::size_t known,
+                     const std::uint8_t* known,
                      bool follows,
                      const std::function<bool()>& goes_on);
 
@@ -103,7 +118,13 @@ public:
 
     //! The best so far. Its network has the same layers always.
     const model& found() const { return d_model; }
-    //! Whether that is the one to go on with.
+    /*! The linear equalizer of the latest 4096 symbols, or of known ones, from which a front filter can
+     * start; none unless offer_linear() was called, or while none is found: the carrier's phase neither
+     * stands nor rotates steadily, or the labels are not equally frequent. */
+    const std::optional<linear_start>& linear() const { return d_linear; }
+    //! Has linear() searched for.
+    void offer_linear() { d_offers_linear = true; }
+    //! Whether found() is the one to go on with.
     bool done() const { return d_state == start_state::done; }
     //! Of the carrier that found() is trained without, cycles per symbol. Its phase is 0 at the
     //! latest symbol taken.
@@ -122,10 +143,15 @@ private:
 
     feature_view view() const;
     std::string look();
+    bool finds_carrier();
+    std::optional<linear_start> find_linear() const;
+    void name_training(bool has_network);
+    void set_waveform(const std::vector<std::uint8_t>& labels);
     std::string carrier_said() const;
     std::vector<std::complex<double>> outputs() const;
     bool turn_back();
     bool look_without_carrier();
+    double divergence_of(const std::vector<std::uint8_t>& labels) const;
     void check_labels(const std::vector<std::uint8_t>& labels) const;
     bool stands(bool is_tracked = false) const;
     std::vector<float> own_samples() const;
@@ -147,11 +173,9 @@ private:
     double error_of(std::size_t first, std::size_t symbols) const;
     std::size_t unsettled() const;
     void forget_before(std::size_t first);
+    void look_at_latest();
     void start_from_latest(const char* why);
-    std::optional<network> train_network(const std::vector<std::uint8_t>& labels,
-                                         const std::function<bool()>& goes_on) const;
     void set_linear(const linear_equalizer& fitted);
-    bool judge(const network& trained, const std::vector<std::uint8_t>& labels) const;
     void begin();
 
     model d_model;
@@ -160,12 +184,15 @@ private:
     std::size_t d_stride = 0;
     std::vector<float> d_samples;
     std::vector<std::optional<std::uint8_t>> d_labels; // known ones
-    std::vector<std::uint8_t> d_in_use;   // labels of another start, if there is one
-    std::size_t d_count = 0;              // symbols since the latest gap
-    std::size_t d_known = 0;              // known labels among them
-    std::size_t d_next_look = first_look; // number of symbols at the next test
-    linear_equalizer d_fitted;            // initial state of d_model's network
-    double d_error = 0;                   // of the first linear equalizer
+    std::vector<std::uint8_t> d_in_use;     // labels of another start, if there is one
+    std::size_t d_count = 0;                // symbols since the latest gap
+    std::size_t d_known = 0;                // known labels among them
+    std::size_t d_next_look = first_look;   // number of symbols at the next test
+    std::size_t d_next_linear = first_look; // and at the next search of linear()
+    bool d_offers_linear = false;
+    std::optional<linear_start> d_linear;
+    linear_equalizer d_fitted; // initial state of d_model's network
+    double d_error = 0;        // of the first linear equalizer
     double d_carrier_frequency = 0;
     start_state d_state = start_state::searching;
     next_failure d_failure = next_failure::ignored;

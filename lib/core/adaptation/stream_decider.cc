@@ -230,11 +230,9 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
                 d_packets, *d_using, d_using->front ? d_learnable : any_age);
         d_batches.begin(*d_using, learns, d_apart);
     }
-    const bool knows = d_bursts.state() == burst_state::known;
-    const batch_collector::run start =
-        known_labels ? batch_collector::run{ known_labels, view.count }
-                     : batch_collector::run{ d_bursts.labels(), knows ? view.count : 0 };
-    d_batches.add(view, d_received, d_decided.data(), known_labels, start);
+    if (!known_labels && d_bursts.state() == burst_state::known)
+        known_labels = d_bursts.labels();
+    d_batches.add(view, d_received, d_decided.data(), known_labels);
 }
 
 void stream_decider::set_known_frame(std::vector<std::uint8_t> labels)

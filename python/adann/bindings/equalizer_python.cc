@@ -186,10 +186,10 @@ sequence the front filter's taps, the carrier's phase and its frequency, up to 1
 found at once; 64 symbols are enough. If it is not where the tag is, nothing changes. Until the first
 burst, and between bursts unless after_burst is 'keep', nothing is learnt.
 
-Without a model a slicer decides 4096 symbols, then a linear equalizer that was fitted to them blindly.
-From 32768 symbols on a network decides that was trained on those decisions, or the linear equalizer
-where its residual is smaller; both adapt from there. Symbols have to be random and their carrier
-recovered. Labels are right up to a symmetry of the constellation and a delay by whole symbols. Each
+Without a model a slicer decides 4096 symbols, then a linear equalizer that was fitted to them blindly,
+after a front filter that follows carrier and channel. From 32768 symbols on a network decides that was
+trained on those decisions, or the linear equalizer where its residual is smaller. Symbols have to be
+random, and their carrier within 0.0125 cycles per symbol. Labels are right up to a symmetry of the constellation and a delay by whole symbols. Each
 stage is a status event, 'start'. If the file `checkpoint` exists, the equalizer continues from it.
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/adaptation/network_start.h"
+
+#include "core/adaptation/first_network.h"
+#include "core/adaptation/waveform_judge.h"
+
+#include <cmath>
+#include <cstdio>
+#include <utility>
+
+namespace gr::adann::core {
+
+network_start::network_start(linear_start linear,
+                             std::size_t stride,
+                             std::size_t batch,
+                             std::uint64_t seed)
+    : d_linear(std::move(linear)),
+      d_stride(stride),
+      d_batch(batch),
+      d_part(batch),
+      d_seed(seed)
+{
+    while (d_part < waveform_judge::least_batch(*d_linear.found.waveform))
+        d_part += batch;
+}
+
+void network_start::add(const adaptation_batch& batch)
+{
+    const bool goes_on =
+        batch.follows && !d_parts.empty() && d_parts.back().labels.size() < d_part;
+    if (!goes_on && !d_parts.empty() && d_parts.back().labels.size() < d_part)
+        d_parts.pop_back();
+    if (!goes_on)
+        d_parts.emplace_back();
+    auto& [samples, labels] = d_parts.back();
+    // Windows overlap: of a batch that goes on only these samples are new.
+    const std::size_t fresh = goes_on ? d_batch * d_stride : batch.samples.size();
+    samples.insert(samples.end(),
+                   batch.samples.end() - static_cast<std::ptrdiff_t>(fresh),
+                   batch.samples.end());
+    for (std::size_t i = 0; i < d_batch; ++i)
+        labels.push_back(batch.truth[i] != not_known ? batch.truth[i] : batch.labels[i]);
+}
+
+std::string network_start::take(const adaptation_batch& batch,
+                                const std::function<bool()>& goes_on)
+{
+    add(batch);
+    if (d_parts.size() * d_part < symbols || d_parts.back().labels.size() < d_part)
+        return "";
+
+    std::vector<labelled_windows> parts;
+    for (const auto& [samples, labels] : d_parts)
+        parts.push_back(
+            { { samples.data(), d_stride, d_linear.found.window.dimension(), d_part },
+              labels.data() });
+    const auto trained = train_first_network(d_linear.found, parts, d_seed, goes_on);
+    if (!trained)
+        return "";
+    d_is_done = true;
+    if (trained->is_better) {
+        d_found = d_linear.found;
+        d_found->net = trained->trained;
+        d_found->training += said_in_training;
+    }
+    char said[400];
+    std::snprintf(
+        said,
+        sizeof said,
+        "started, %smodulation error ratio of the linear equalizer %.1f dB; %s%s",
+        d_linear.carrier_frequency != 0 ? "behind a carrier that turns, " : "",
+        -10 * std::log10(d_linear.error),
+        trained->is_better ? said_of_network : said_of_linear,
+        d_linear.knows_rotation ? "" : said_of_labels);
+    return said;
+}
+
+} // namespace gr::adann::core
