@@ -35,11 +35,17 @@ inline float lost_limit(const expected_waveform& waveform,
     return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
 }
 
-/*! Whether labels are accepted in place of others: their residual is below half of the others'. */
+//! Residual below which labels are accepted in place of others that leave so much: half of it.
+template <typename number>
+constexpr number most_of_right_labels(number others)
+{
+    return others / 2;
+}
+//! Whether labels are accepted in place of others.
 template <typename number>
 constexpr bool clearly_less(number left, number others)
 {
-    return left < others / 2;
+    return left < most_of_right_labels(others);
 }
 
 } // namespace gr::adann::core

@@ -288,9 +288,10 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
 acquisition_result front_filter::acquire()
 {
     const sample_history& history = d_stream.history;
+    // Of other symbols nothing is explained.
+    const float most = most_of_right_labels(d_stream.target.waveform().power());
     if (history.known() < d_trained ||
-        !d_stream.start(
-            d_training.data(), d_trained, history.next(), true, d_recovery.limit()))
+        !d_stream.start(d_training.data(), d_trained, history.next(), true, most))
         return acquisition_result::missed;
     d_pace.position = d_pace.update = 0;
     d_recovery.train();

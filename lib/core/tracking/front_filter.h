@@ -86,8 +86,8 @@ struct front_filter_status {
  * samples as they came in, without the filter; the filter goes on learning from its own decisions.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), for a burst over an
- * unknown channel. If other symbols came, so that the residual exceeds the limit of a lost stream,
- * nothing changes. After a training sequence nothing supervises the filter until reset(), as the
+ * unknown channel. If other symbols came, so that the residual is not clearly below the power of
+ * the waveform (belief.h), nothing changes. After a training sequence nothing supervises the filter until reset(), as the
  * unfiltered samples of an unknown channel cannot be decided.
  *
  * A sample that is not usable (all_usable()) comes out as NaN. It counts as zero in its neighbours'
