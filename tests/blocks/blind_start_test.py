@@ -472,6 +472,16 @@ def test_what_it_has_learnt_is_kept_and_gone_on_from(tmp_path):
             adann.equalizer(**{**keeps, **changed})
 
 
+@pytest.mark.parametrize("batch", [16, 128, 1000, 16384])
+def test_a_network_is_trained_whatever_the_batch(batch):
+    """PAM8 after a square law. Batches of 16 are joined, of 16384 cut, as the network is judged on a quarter."""
+    link = draw_link("third_development", 0)
+    samples, _ = link.receive(3 * 2**15, 0, 7)
+    _, events = run(adann.equalizer(constellation=link.constellation, sps=link.sps, half_window=5, complex=False,
+                                    mode="lockstep", batch=batch), samples)
+    assert any("the network trained on its decisions decides" in event.get("detail", "") for event in events), events
+
+
 @pytest.mark.parametrize("number", [6, 13, 38])
 def test_decisions_are_refined_after_it(number):
     """PAM8 polynomial, PAM4 VCSEL, 16QAM amplifier: 46 to 137 errors of 82,000, where the network has 3.6 to 6 times as

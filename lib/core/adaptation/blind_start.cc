@@ -29,7 +29,6 @@ constexpr double of_one_label =
     0.4; // nats from a uniform distribution of labels, as in signal_check
 constexpr const char* has_changed =
     "the signal has changed while a linear equalizer was fitted to it";
-constexpr std::size_t part = 2048; // symbols of a part that a network is trained on
 
 model untrained(const std::string& name, unsigned sps, unsigned half_window, bool complex)
 {

@@ -87,6 +87,8 @@ class blind_start
 {
 public:
     static constexpr std::size_t first_look = 4096, symbols = 32768;
+    static constexpr std::size_t part =
+        2048; //!< symbols of a part that a network is trained on
     //! Largest window, whose covariance is solved.
     static constexpr std::size_t most_samples = 512;
 

@@ -4,6 +4,7 @@
 #include "core/adaptation/first_network.h"
 #include "core/adaptation/waveform_judge.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <utility>
@@ -20,7 +21,8 @@ network_start::network_start(linear_start linear,
       d_part(batch),
       d_seed(seed)
 {
-    while (d_part < waveform_judge::least_batch(*d_linear.found.waveform))
+    const bool is_short = batch < waveform_judge::least_batch(*d_linear.found.waveform);
+    while (is_short && d_part < blind_start::part)
         d_part += batch;
 }
 
@@ -50,10 +52,14 @@ std::string network_start::take(const adaptation_batch& batch,
         return "";
 
     std::vector<labelled_windows> parts;
-    for (const auto& [samples, labels] : d_parts)
-        parts.push_back(
-            { { samples.data(), d_stride, d_linear.found.window.dimension(), d_part },
-              labels.data() });
+    const std::size_t piece = std::min(d_part, blind_start::part);
+    for (const auto& [samples, labels] : d_parts) {
+        const feature_view all{
+            samples.data(), d_stride, d_linear.found.window.dimension(), d_part
+        };
+        for (std::size_t at = 0; at + piece <= d_part; at += piece)
+            parts.push_back({ all.from(at, piece), &labels[at] });
+    }
     const auto trained = train_first_network(d_linear.found, parts, d_seed, goes_on);
     if (!trained)
         return "";
