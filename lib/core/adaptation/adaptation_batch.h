@@ -42,8 +42,10 @@ struct adaptation_batch {
     void finish(std::uint64_t symbols)
     {
         unexplained = unexplained_errors();
+        const auto tracks =
+            by->front ? by->front->resting().state() : tracking_state::lost;
         is_followed =
-            by->front && by->front->resting().state() == tracking_state::following;
+            tracks == tracking_state::following || tracks == tracking_state::trained;
         end = symbols;
     }
 

@@ -282,9 +282,10 @@ void adapter::begin_with(const adaptation_batch& filled)
     const bool is_done = d_start->done() || d_start->linear();
     if (d_start->linear()) {
         const linear_start& linear = *d_start->linear();
-        go_on_with(linear.found, { linear.carrier_frequency, d_found_at });
-        d_network = std::make_unique<network_start>(
+        auto trains = std::make_unique<network_start>(
             linear, d_stride, d_settings.batch, d_settings.seed);
+        go_on_with(linear.found, { linear.carrier_frequency, d_found_at });
+        d_network = std::move(trains);
         if (linear.knows_rotation)
             d_trials = nullptr;
     } else if (is_done) {

@@ -688,9 +688,10 @@ std::optional<linear_start> blind_start::find_linear() const
         return {};
     trial.set_waveform(labels);
     trial.name_training(false);
-    return linear_start{
-        trial.d_model, trial.d_carrier_frequency, trial.d_fitted.error, knows_rotation()
-    };
+    return linear_start{ trial.d_model,
+                         trial.d_carrier_frequency,
+                         trial.d_fitted.error,
+                         trial.knows_rotation() };
 }
 
 // Names in the model what it was made from.

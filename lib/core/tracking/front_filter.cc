@@ -289,7 +289,7 @@ acquisition_result front_filter::acquire()
 {
     const sample_history& history = d_stream.history;
     // Of other symbols nothing is explained.
-    const float most = most_of_right_labels(d_stream.target.waveform().power());
+    const float most = most_of_right_labels(d_stream.target.power());
     if (history.known() < d_trained ||
         !d_stream.start(d_training.data(), d_trained, history.next(), true, most))
         return acquisition_result::missed;
