@@ -131,8 +131,8 @@ def test_bursts_of_another_level(received, factor):
     assert errors[1] <= errors[0] + 6 * np.sqrt(sum(errors) + 1)
 
 
-# PAM4 and QPSK in noise of some 14 and 8 dB, the model is of 22. Wrong sequences leave 0.7 to 2 of the
-# power, right ones up to 0.5 (30 draws of each); before, none of these bursts was found.
+# PAM4 and QPSK in noise of some 14 and 8 dB, the model is of 22. The residual of wrong sequences is 0.7 to
+# 2 times the power, of right ones up to half (30 draws of each); at the limit of a lost stream none was found.
 @pytest.mark.parametrize("is_right", [True, False])
 def test_bursts_are_found_in_more_noise_than_was_trained(received, is_right):
     model, sent, samples = received

@@ -131,8 +131,8 @@ struct ber_estimate {
  * blindly, after a front filter that follows carrier and channel. From 32768 symbols on a network
  * decides that the adapter has trained on those decisions, or the linear equalizer if its decisions
  * have the smaller residual. Symbols have to be random, and their carrier within 0.0125 cycles per
- * symbol. Labels are right up to a symmetry of the constellation and a delay by whole symbols, which the signal
- * does not show. While the residual of such a start is large others are tried, and one whose
+ * symbol; without a front filter recovered. Labels are right up to a symmetry of the constellation
+ * and a delay by whole symbols, which the signal does not show. While the residual of such a start is large others are tried, and one whose
  * labels have less than half the residual power replaces it. Each stage is a `status` event,
  * "start".
  *
@@ -249,7 +249,8 @@ public:
     virtual ber_estimate estimated_ber() const = 0;
     //! Its bit error rate alone; NaN: not known.
     virtual double estimated_bit_error_rate() const = 0;
-    //! Which network decides: offline, adaptive, last good; linear during a start without a model.
+    //! Which network decides: offline, adaptive, last good; linear until a start without a model has
+    //! found one.
     virtual std::string network() const = 0;
     /*! Modulation error ratio in dB: power of the expected waveform to that of the residual of the
      * samples that the network sees; NaN without a front filter. */

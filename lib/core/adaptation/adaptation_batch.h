@@ -24,6 +24,7 @@ struct adaptation_batch {
     std::vector<std::uint8_t> truth;    //!< known labels, not_known elsewhere
     bool has_truth = false;             //!< whether any is known
     bool is_tried = false;              //!< whether `received` is filled
+    bool is_packet = false;             //!< of a decoded packet, between two others
     bool follows = false;               //!< directly after the batch handed over before
     bool restarts = false;              //!< earlier batches were of another signal
     bool is_followed = false;           //!< whether a front filter follows, at its end
@@ -35,7 +36,7 @@ struct adaptation_batch {
     void begin(const deciding_parts& decides)
     {
         by = &decides;
-        has_truth = is_tried = follows = restarts = is_followed = false;
+        has_truth = is_tried = is_packet = follows = restarts = is_followed = false;
         apart = 1;
     }
     //! Completes it. \param symbols from start() up to its end

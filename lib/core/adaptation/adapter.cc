@@ -41,7 +41,7 @@ adapter::adapter(const model& initial,
     if (d_fresh)
         d_trials = std::make_unique<start_trials>(*d_fresh);
     if (d_start) {
-        if (has_front_filter())
+        if (filters())
             d_start->offer_linear();
         return;
     }
@@ -103,7 +103,7 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
     auto parts = std::make_unique<deciding_parts>(learnt, d_stride);
     if (!learnt.waveform)
         return parts;
-    if (has_front_filter()) {
+    if (filters()) {
         front_filter_settings front;
         front.length = d_settings.front_filter_length;
         parts->front =
@@ -183,7 +183,8 @@ void adapter::serve()
             attempt([&] { reset("the samples have another level than those before"); });
         const std::uint64_t updates = d_learner->status().updates;
         attempt([&] { learn(*filled); });
-        if (d_network && filled->is_followed && d_learner->status().updates > updates)
+        if (d_network && filled->is_followed && !filled->is_packet &&
+            d_learner->status().updates > updates)
             attempt([&] { train_network(*filled); });
         if (d_trials)
             attempt([&] { try_start(*filled); });
@@ -255,6 +256,8 @@ void adapter::reset(const std::string& why)
 {
     if (d_recorder)
         d_recorder->clear();
+    if (d_network)
+        d_network->forget();
     learner_event event = d_learner->reset();
     event.detail = why;
     share_status();
@@ -265,7 +268,7 @@ void adapter::reset(const std::string& why)
 // The blind start takes a batch, while there is no model.
 void adapter::begin_with(const adaptation_batch& filled)
 {
-    const bool is_found = d_start->done() || d_start->linear();
+    const bool was_done = d_start->done();
     const std::string said = d_start->take(view_of(filled.samples),
                                            filled.truth.data(),
                                            filled.follows,
@@ -276,20 +279,21 @@ void adapter::begin_with(const adaptation_batch& filled)
         d_parts->weights.writing().assign(d_start->found().net);
         d_parts->weights.publish();
     }
-    if (!is_found)
-        d_found_at = filled.end;
+    if (d_start->done() && !was_done)
+        d_done_at = filled.end;
     // A start may be an earlier one, with which go_on_with() failed.
     const bool is_done = d_start->done() || d_start->linear();
     if (d_start->linear()) {
         const linear_start& linear = *d_start->linear();
         auto trains = std::make_unique<network_start>(
             linear, d_stride, d_settings.batch, d_settings.seed);
-        go_on_with(linear.found, { linear.carrier_frequency, d_found_at });
+        const std::size_t since = d_start->count() - linear.symbols;
+        go_on_with(linear.found, { linear.carrier_frequency, filled.end - since });
         d_network = std::move(trains);
         if (linear.knows_rotation)
             d_trials = nullptr;
     } else if (is_done) {
-        go_on_with(d_start->found(), { d_start->carrier_frequency(), d_found_at });
+        go_on_with(d_start->found(), { d_start->carrier_frequency(), d_done_at });
         if (!d_start->is_blind())
             d_trials = nullptr;
     }
@@ -302,7 +306,10 @@ void adapter::begin_with(const adaptation_batch& filled)
 // The start's network: the parts that decide stay, but for its weights.
 void adapter::train_network(const adaptation_batch& filled)
 {
-    const std::string said = d_network->take(filled, [this] { return !d_stopping; });
+    const std::string said =
+        d_network->take(filled, d_learner->in_use(), [this] { return !d_stopping; });
+    if (!said.empty())
+        d_said = said;
     if (!d_network->done())
         return;
     if (const auto& found = d_network->found()) {
@@ -316,7 +323,7 @@ void adapter::train_network(const adaptation_batch& filled)
         publish();
     }
     d_network = nullptr;
-    report({ status(), event_kind::start, said });
+    report({ status(), event_kind::start, std::exchange(d_said, "") });
 }
 
 learner_settings adapter::training_now() const

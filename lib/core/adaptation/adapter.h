@@ -34,6 +34,16 @@ struct adaptation_event : learner_event {
     packet_count packets;      //!< see adaptive_equalizer::take_packet()
 };
 
+//! Whether samples pass a front filter, once there is an expected waveform.
+//! \param stride floats from one window to the next
+inline bool wants_front_filter(const adaptation_settings& settings,
+                               const window_geometry& window,
+                               std::size_t stride)
+{
+    return settings.mode != adaptation_mode::off && settings.front_filter &&
+           stride == window.stride();
+}
+
 /*! Owns the model with its learner, the parts that decide by it, and checkpoints. It makes blind
  * starts where there is no model, or where the model no longer explains the signal.
  *
@@ -105,10 +115,9 @@ private:
     void learn(const adaptation_batch& filled);
     void begin_with(const adaptation_batch& filled);
     void train_network(const adaptation_batch& filled);
-    bool has_front_filter() const
+    bool filters() const
     {
-        return adapts() && d_settings.front_filter &&
-               d_stride == d_initial.window.stride();
+        return wants_front_filter(d_settings, d_initial.window, d_stride);
     }
     void try_start(const adaptation_batch& filled);
     void share_status();
@@ -130,8 +139,8 @@ private:
     std::mutex d_serving;
     model_origin d_origin;
     std::unique_ptr<blind_start> d_start; // null unless `starting`
-    std::string d_said;                   // by it, and not yet reported
-    std::uint64_t d_found_at = 0;         // end of the batch that changed it last
+    std::string d_said;                   // by it or by d_network, and not yet reported
+    std::uint64_t d_done_at = 0;          // end of the batch with which it was done
     // Null unless a linear equalizer decides, until there is a network.
     std::unique_ptr<network_start> d_network;
     const std::optional<blind_start> d_fresh; // unused one; none: no trials

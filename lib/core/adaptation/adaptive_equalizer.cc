@@ -30,8 +30,7 @@ std::size_t dimension_of(const model& initial,
                          bool has_waveform)
 {
     const window_geometry& window = initial.window;
-    const bool filters = has_waveform && settings.mode != adaptation_mode::off &&
-                         settings.front_filter && stride == window.stride();
+    const bool filters = has_waveform && wants_front_filter(settings, window, stride);
     const std::size_t reach =
         filters ? front_filter::reach(settings.front_filter_length, window.sps()) : 0;
     return window.dimension() + 2 * reach * window.floats_per_sample();
@@ -43,9 +42,9 @@ std::optional<blind_start> start_for_trials(const model& given,
                                             const adaptation_settings& settings)
 {
     const window_geometry& window = given.window;
-    if (settings.mode == adaptation_mode::off || row(settings.loss).supervised() ||
-        !settings.guard || !settings.front_filter || !given.waveform ||
-        stride != window.stride() || window.samples() > blind_start::most_samples)
+    if (!wants_front_filter(settings, window, stride) ||
+        row(settings.loss).supervised() || !settings.guard || !given.waveform ||
+        window.samples() > blind_start::most_samples)
         return std::nullopt;
     return blind_start(given.symbols.text(),
                        static_cast<unsigned>(window.sps()),

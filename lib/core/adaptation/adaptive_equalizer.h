@@ -47,8 +47,9 @@ namespace gr::adann::core {
  * and learner get the network's decisions.
  *
  * Without a model it starts with a blind_start. Once that has a linear equalizer there are a learner
- * and a front filter, and a network_start trains a network on what they decide. Until then nothing is
- * saved. Without a front filter the blind_start trains that network, and learning starts with it. While
+ * and a front filter, and a network_start trains a network on what they decide. Until then no
+ * checkpoint is written. Without a front filter, or where there is no such equalizer among 32768
+ * symbols, the blind_start trains the network, and learning starts with it. While
  * it is trained, for a second or so, batches are dropped in the mode "live". With the loss
  * "supervised" the start uses the known labels. After a start without known labels further starts
  * are tried on the received samples (start_trials); one that explains them better replaces the

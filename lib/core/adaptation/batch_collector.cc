@@ -73,7 +73,7 @@ void batch_collector::add_packet(decoded_packets& packets,
     if (!packets.next_batch(
             latest, slot->samples.data(), slot->labels.data(), slot->truth.data()))
         return;
-    slot->has_truth = true;
+    slot->has_truth = slot->is_packet = true;
     slot->finish(d_symbols);
     d_exchange.queue.push();
     d_on_batch();

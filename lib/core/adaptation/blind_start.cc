@@ -84,6 +84,21 @@ align_labels(const std::vector<std::uint8_t>& labels,
 
 } // namespace
 
+std::string start_message(const std::string& begins,
+                          bool has_carrier,
+                          double error,
+                          const char* decides,
+                          bool knows_rotation)
+{
+    return begins + (has_carrier ? ", its carrier removed" : "") +
+           text(", modulation error ratio of the linear equalizer %.1f dB; ",
+                -10 * std::log10(error)) +
+           decides +
+           (knows_rotation
+                ? ""
+                : "; labels are right up to a symmetry of the constellation and a whole delay");
+}
+
 blind_start::blind_start(const std::string& constellation,
                          unsigned sps,
                          unsigned half_window,
@@ -569,7 +584,6 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
 {
     d_carrier_frequency = 0;
     follow();
-    std::string carrier;
     bool moves = false;
     if (!knows_enough()) {
         look_again();
@@ -580,13 +594,12 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     }
     const auto holds = [&] {
         // Tracking aligns random phases as well, but not with so many known labels.
-        const bool may_be_random = !carrier.empty() && !knows_enough();
+        const bool may_be_random = d_carrier_frequency != 0 && !knows_enough();
         return d_fitted.error <= much_more * d_error && stands(may_be_random);
     };
     if (!holds()) {
         const blind_start before = *this;
-        if (look_without_carrier())
-            carrier = "behind a carrier that turns, ";
+        look_without_carrier();
         if (!holds()) {
             const char* const why =
                 d_fitted.error > much_more * d_error
@@ -595,7 +608,6 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
             if (!knows_enough())
                 check_labels(decided());
             *this = before;
-            carrier.clear();
             if (!knows_enough()) {
                 if (d_known)
                     throw eye_closed(why);
@@ -617,7 +629,8 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
         std::vector<labelled_windows> parts;
         for (std::size_t at = 0; at + part <= d_count; at += part)
             parts.push_back({ view().from(at, part), &labels[at] });
-        const auto trained = train_first_network(d_model, parts, d_seed, goes_on);
+        const auto trained =
+            train_first_network(d_model, d_model.net, parts, d_seed, goes_on);
         if (!trained) {
             begin();
             return "";
@@ -632,16 +645,17 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
     d_is_blind = !known;
     name_training(better);
     begin();
-    return (d_compared.empty() ? "started, " : "started again, " + d_compared + ", ") +
-           carrier +
-           text("modulation error ratio of the linear equalizer %.1f dB; ",
-                -10 * std::log10(d_fitted.error)) +
-           (better ? said_of_network
-            : moves
-                ? "the channel moves: it is fitted to the latest 4096 symbols, and the "
+    const char* const decides =
+        better  ? network_decides
+        : moves ? "the channel moves: it is fitted to the latest 4096 symbols, and the "
                   "network starts as it"
-                : said_of_linear) +
-           (known ? "" : said_of_labels);
+                : "its decisions explain the samples better than those of the network "
+                  "trained on them, which starts as the linear equalizer";
+    return start_message(d_compared.empty() ? "started" : "started again, " + d_compared,
+                         d_carrier_frequency != 0,
+                         d_fitted.error,
+                         decides,
+                         known);
 }
 
 void blind_start::set_waveform(const std::vector<std::uint8_t>& labels)
@@ -664,7 +678,7 @@ bool blind_start::finds_carrier()
     }
 }
 
-// The linear equalizer of the latest 4096 symbols, or of known labels. They are rotated back if they have a carrier.
+// The linear equalizer of the latest 4096 symbols, or of known labels, rotated back if they have a carrier.
 std::optional<linear_start> blind_start::find_linear() const
 {
     blind_start latest = *this;
@@ -691,14 +705,15 @@ std::optional<linear_start> blind_start::find_linear() const
     return linear_start{ trial.d_model,
                          trial.d_carrier_frequency,
                          trial.d_fitted.error,
-                         trial.knows_rotation() };
+                         trial.knows_rotation(),
+                         d_count };
 }
 
 // Names in the model what it was made from.
 void blind_start::name_training(bool has_network)
 {
     d_model.training = (knows_rotation() ? "known labels, " : "blind start, ") +
-                       d_model.training + (has_network ? said_in_training : "");
+                       d_model.training + (has_network ? trained_on_decisions : "");
 }
 
 void blind_start::look_at_latest()

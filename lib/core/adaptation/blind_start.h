@@ -25,23 +25,28 @@ enum class start_state {
     done        //!< the model is found
 };
 
-//! Parts of the messages on a start: which of the two decides, and what is not known of its labels.
-constexpr const char* said_of_network = "the network trained on its decisions decides";
-constexpr const char* said_of_linear =
-    "its decisions explain the samples better than those of the network trained on them, which starts as "
-    "the linear equalizer";
-constexpr const char* said_of_labels =
-    "; labels are right up to a symmetry of the constellation and a whole delay";
-//! The same of model::training.
-constexpr const char* said_in_training = ", then 20 epochs of Adam on its decisions";
-
 //! A linear equalizer that was found from the first symbols of a signal.
 struct linear_start {
     model found;              //!< its network is the linear equalizer
     double carrier_frequency; //!< as blind_start::carrier_frequency()
     double error;             //!< mean square, relative to the symbols' power
     bool knows_rotation;      //!< from known labels
+    std::size_t symbols;      //!< that had been taken when it was found
 };
+
+//! Appended to model::training.
+constexpr const char* trained_on_decisions = ", then 20 epochs of Adam on its decisions";
+
+/*! The message on a start that is over.
+ * \param begins its first words
+ * \param error of the linear equalizer, see linear_start
+ * \param decides what does from now on */
+std::string start_message(const std::string& begins,
+                          bool has_carrier,
+                          double error,
+                          const char* decides,
+                          bool knows_rotation);
+constexpr const char* network_decides = "the network trained on its decisions decides";
 
 /*! Makes a model from the first symbols of a signal.
  *
@@ -56,8 +61,8 @@ struct linear_start {
  *    network has its final layers already: four neurons of each layer carry ±I and ±Q through it.
  *    From 4096 symbols on linear() has an expected waveform and a carrier besides, from which a front
  *    filter can follow. network_start goes on from there.
- * 2. Network. Without a front filter it is trained on the linear equalizer's decisions of 32768
- *    symbols (first_network.h); their expected waveform is fitted as well.
+ * 2. Network. Without a front filter, or where linear() is not found, it is trained on the linear
+ *    equalizer's decisions of 32768 symbols (first_network.h); their expected waveform is fitted as well.
  *
  * The start of a signal may be disturbed while preceding stages acquire. So whenever the number of
  * symbols has doubled, another linear equalizer is found blindly from their later half, and the one

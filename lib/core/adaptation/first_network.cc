@@ -56,6 +56,7 @@ std::optional<network> train(const model& linear,
 }
 
 bool is_better(const network& trained,
+               const network& in_use,
                const model& linear,
                const std::vector<labelled_windows>& parts)
 {
@@ -63,15 +64,15 @@ bool is_better(const network& trained,
         return false;
     const std::size_t count = parts.front().windows.count;
     decider decides(trained);
-    const prepared_network first(trained), second(linear.net);
+    const prepared_network first(trained), second(in_use);
     waveform_judge judge(*linear.waveform, linear.window, count);
     unsigned won = 0, lost = 0;
-    std::vector<std::uint8_t> by_trained(count), by_linear(count);
+    std::vector<std::uint8_t> by_trained(count), by_other(count);
     for (const auto& [windows, labels] : parts) {
         decides.decide(first, windows, by_trained.data());
-        decides.decide(second, windows, by_linear.data());
+        decides.decide(second, windows, by_other.data());
         judge.look(windows, labels);
-        const auto votes = judge.compare(by_trained.data(), by_linear.data());
+        const auto votes = judge.compare(by_trained.data(), by_other.data());
         won += votes.first;
         lost += votes.second;
     }
@@ -82,6 +83,7 @@ bool is_better(const network& trained,
 
 std::optional<first_network>
 train_first_network(const model& linear,
+                    const network& in_use,
                     const std::vector<labelled_windows>& parts,
                     std::uint64_t seed,
                     const std::function<bool()>& goes_on)
@@ -91,8 +93,9 @@ train_first_network(const model& linear,
     const auto trained = train(linear, { parts.begin(), held_back }, seed, goes_on);
     if (!trained)
         return {};
-    return first_network{ *trained,
-                          is_better(*trained, linear, { held_back, parts.end() }) };
+    return first_network{
+        *trained, is_better(*trained, in_use, linear, { held_back, parts.end() })
+    };
 }
 
 } // namespace gr::adann::core

@@ -24,13 +24,14 @@ struct labelled_windows {
 
 struct first_network {
     network trained;
-    bool
-        is_better; //!< whether its decisions explain the samples no worse than the linear equalizer's
+    //! Whether its decisions explain the samples no worse than those of the network in use.
+    bool is_better;
 };
 
 /*! Trains the network of a model, which is a linear equalizer (initialize_linear()), for 20 epochs of
  * Adam on the first three quarters of the parts. On the others waveform_judge compares it with the
- * linear equalizer, by the model's expected waveform.
+ * network in use, by the model's expected waveform.
+ * \param in_use that linear equalizer, or what has been learnt from it since
  * \param parts of equal length, waveform_judge::least_batch() symbols or more; labels as they were decided,
  * or known ones
  * \param seed of the order of symbols
@@ -38,6 +39,7 @@ struct first_network {
  * \return none if it was stopped */
 std::optional<first_network>
 train_first_network(const model& linear,
+                    const network& in_use,
                     const std::vector<labelled_windows>& parts,
                     std::uint64_t seed,
                     const std::function<bool()>& goes_on);

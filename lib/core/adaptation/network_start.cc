@@ -5,8 +5,6 @@
 #include "core/adaptation/waveform_judge.h"
 
 #include <algorithm>
-#include <cmath>
-#include <cstdio>
 #include <utility>
 
 namespace gr::adann::core {
@@ -28,12 +26,13 @@ network_start::network_start(linear_start linear,
 
 void network_start::add(const adaptation_batch& batch)
 {
-    const bool goes_on =
-        batch.follows && !d_parts.empty() && d_parts.back().labels.size() < d_part;
-    if (!goes_on && !d_parts.empty() && d_parts.back().labels.size() < d_part)
+    const bool is_open = !d_parts.empty() && d_parts.back().labels.size() < d_part;
+    const bool goes_on = is_open && batch.end == d_end + d_batch;
+    if (is_open && !goes_on)
         d_parts.pop_back();
     if (!goes_on)
         d_parts.emplace_back();
+    d_end = batch.end;
     auto& [samples, labels] = d_parts.back();
     // Windows overlap: of a batch that goes on only these samples are new.
     const std::size_t fresh = goes_on ? d_batch * d_stride : batch.samples.size();
@@ -45,8 +44,11 @@ void network_start::add(const adaptation_batch& batch)
 }
 
 std::string network_start::take(const adaptation_batch& batch,
+                                const network& in_use,
                                 const std::function<bool()>& goes_on)
 {
+    if (done())
+        return "";
     add(batch);
     if (d_parts.size() * d_part < symbols || d_parts.back().labels.size() < d_part)
         return "";
@@ -60,25 +62,24 @@ std::string network_start::take(const adaptation_batch& batch,
         for (std::size_t at = 0; at + piece <= d_part; at += piece)
             parts.push_back({ all.from(at, piece), &labels[at] });
     }
-    const auto trained = train_first_network(d_linear.found, parts, d_seed, goes_on);
+    const auto trained =
+        train_first_network(d_linear.found, in_use, parts, d_seed, goes_on);
     if (!trained)
         return "";
     d_is_done = true;
     if (trained->is_better) {
         d_found = d_linear.found;
         d_found->net = trained->trained;
-        d_found->training += said_in_training;
+        d_found->training += trained_on_decisions;
     }
-    char said[400];
-    std::snprintf(
-        said,
-        sizeof said,
-        "started, %smodulation error ratio of the linear equalizer %.1f dB; %s%s",
-        d_linear.carrier_frequency != 0 ? "behind a carrier that turns, " : "",
-        -10 * std::log10(d_linear.error),
-        trained->is_better ? said_of_network : said_of_linear,
-        d_linear.knows_rotation ? "" : said_of_labels);
-    return said;
+    return start_message("started",
+                         d_linear.carrier_frequency != 0,
+                         d_linear.error,
+                         trained->is_better
+                             ? network_decides
+                             : "what has been learnt from that explains the samples "
+                               "better than a network trained on its decisions",
+                         d_linear.knows_rotation);
 }
 
 } // namespace gr::adann::core

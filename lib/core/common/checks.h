@@ -13,13 +13,14 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace gr::adann::core {
 
 template <typename T>
 [[noreturn]] void
-refuse(const std::string& name, const T& value, const std::string& allowed)
+refuse(std::string_view name, const T& value, const std::string& allowed)
 {
     std::ostringstream text;
     text << name << " is " << value << ", allowed: " << allowed;
@@ -28,7 +29,7 @@ refuse(const std::string& name, const T& value, const std::string& allowed)
 
 //! \throws std::invalid_argument unless low <= value <= high (so NaN is refused too)
 template <typename T>
-void check_range(const std::string& name, T value, T low, T high)
+void check_range(std::string_view name, T value, T low, T high)
 {
     if (!(value >= low && value <= high)) {
         std::ostringstream allowed;

@@ -35,17 +35,17 @@ inline float lost_limit(const expected_waveform& waveform,
     return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
 }
 
-//! Residual below which labels are accepted in place of others that leave so much: half of it.
+//! Residual below which labels are accepted in place of others: half of the others' residual.
 template <typename number>
-constexpr number most_of_right_labels(number others)
+constexpr number acceptance_limit(number others)
 {
     return others / 2;
 }
 //! Whether labels are accepted in place of others.
 template <typename number>
-constexpr bool clearly_less(number left, number others)
+constexpr bool clearly_less(number residual, number others)
 {
-    return left < most_of_right_labels(others);
+    return residual < acceptance_limit(others);
 }
 
 } // namespace gr::adann::core

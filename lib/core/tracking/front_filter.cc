@@ -288,8 +288,8 @@ void front_filter::train(const std::uint8_t* labels, std::size_t n)
 acquisition_result front_filter::acquire()
 {
     const sample_history& history = d_stream.history;
-    // Of other symbols nothing is explained.
-    const float most = most_of_right_labels(d_stream.target.power());
+    // The residual of other symbols is the whole power.
+    const float most = acceptance_limit(d_stream.target.power());
     if (history.known() < d_trained ||
         !d_stream.start(d_training.data(), d_trained, history.next(), true, most))
         return acquisition_result::missed;

@@ -87,8 +87,8 @@ struct front_filter_status {
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), for a burst over an
  * unknown channel. If other symbols came, so that the residual is not clearly below the power of
- * the waveform (belief.h), nothing changes. After a training sequence nothing supervises the filter until reset(), as the
- * unfiltered samples of an unknown channel cannot be decided.
+ * the waveform (belief.h), nothing changes. After a training sequence nothing supervises the filter
+ * until reset(), as the unfiltered samples of an unknown channel cannot be decided.
  *
  * A sample that is not usable (all_usable()) comes out as NaN. It counts as zero in its neighbours'
  * output, and its block is not learnt from. */

@@ -189,8 +189,8 @@ burst, and between bursts unless after_burst is 'keep', nothing is learnt.
 Without a model a slicer decides 4096 symbols, then a linear equalizer that was fitted to them blindly,
 after a front filter that follows carrier and channel. From 32768 symbols on a network decides that was
 trained on those decisions, or the linear equalizer where its residual is smaller. Symbols have to be
-random, and their carrier within 0.0125 cycles per symbol. Labels are right up to a symmetry of the constellation and a delay by whole symbols. Each
-stage is a status event, 'start'. If the file `checkpoint` exists, the equalizer continues from it.
+random, and their carrier within 0.0125 cycles per symbol; without a front filter recovered. Labels are
+right up to a symmetry of the constellation and a delay by whole symbols. Each stage is a status event, 'start'. If the file `checkpoint` exists, the equalizer continues from it.
 
 Raises ValueError naming the parameter that is out of range, core.ModelFileError (a
 ValueError) if the model file cannot be read.)")
@@ -251,7 +251,7 @@ ValueError) if the model file cannot be read.)")
         .def(
             "network",
             &equalizer::network,
-            "Which one decides: offline, adaptive, last good; linear during a start without a model.")
+            "Which one decides: offline, adaptive, last good; linear until a start without a model has found one.")
         .def(
             "modulation_error_ratio",
             &equalizer::modulation_error_ratio,

@@ -168,6 +168,40 @@ BOOST_DATA_TEST_CASE(
 
 // The adapter allocates while it gathers a signal and trains; the deciding thread never,
 // also where the network that was found and its front filter come into use.
+// Of symbols that match, and of others.
+BOOST_AUTO_TEST_CASE(the_training_sequence_of_a_burst_allocates_nothing)
+{
+    const auto samples = followed_signal(4 * 1000 + 92);
+    adaptation_settings settings;
+    settings.mode = adaptation_mode::live;
+    adaptive_equalizer equalizer(make_followed_receiver(), 4, settings);
+    equalizer.start();
+    std::vector<std::uint8_t> labels(1000), training(64);
+    const auto decide = [&] {
+        equalizer.decide(
+            { samples.data(), 4, equalizer.dimension(), 1000 }, nullptr, labels.data());
+    };
+    decide();
+    std::mt19937 random(1); // followed_signal()'s
+    std::vector<std::uint8_t> sent;
+    for (std::size_t i = 0; i < 200; ++i) {
+        const unsigned rank = random() & 3;
+        sent.push_back(rank ^ (rank >> 1));
+    }
+    std::size_t found = 0;
+    for (const bool matches : { false, true }) {
+        std::copy_n(
+            sent.begin() + (matches ? 11 : 100), training.size(), training.begin());
+        const std::size_t before = own_allocations;
+        equalizer.begin_burst(training);
+        decide();
+        BOOST_TEST(own_allocations == before);
+        BOOST_TEST(equalizer.front_status().bursts - found == matches);
+        found = equalizer.front_status().bursts;
+    }
+    equalizer.stop();
+}
+
 BOOST_AUTO_TEST_CASE(deciding_while_a_blind_start_goes_on_neither_allocates_nor_waits)
 {
     constexpr std::size_t batch = 512, batches = 2 * blind_start::symbols / batch;
