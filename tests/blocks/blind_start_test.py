@@ -337,6 +337,18 @@ def test_the_carrier_is_followed_until_the_network_is_trained(name, snr, offset)
         assert errors(decided[:2**15], sent, name, 5000) > 5000
 
 
+@pytest.mark.parametrize("name, snr", [("qpsk", 14), ("16qam", 22)])
+@pytest.mark.parametrize("part", [1e-3, 1e-2])
+def test_impulses_do_not_keep_it_from_starting(name, snr, part):
+    """Samples with noise of 100 times the signal's power. At most one decision per impulse is wrong."""
+    sent, samples = two_rays(name, 4, snr)
+    random = np.random.default_rng(4)
+    hit = random.random(samples.size) < part
+    samples[hit] += 10 * (random.normal(size=(hit.sum(), 2)) @ [1, 1j]) / np.sqrt(2)
+    decided, _ = run(adann.equalizer(**{**QPSK, "constellation": name}), samples.astype(np.complex64))
+    assert errors(decided, sent, name, 5000) < hit.sum()
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_network_starts_at_the_phase_that_the_stream_has_then(seed):
     """Phase noise moves it by 1.4 rad (rms) over the symbols that are learnt. 18 dB: of 512 symbols some three are

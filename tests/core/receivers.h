@@ -95,6 +95,18 @@ inline std::vector<float> followed_signal(std::size_t count)
     return samples;
 }
 
+//! The Gray labels of followed_signal(), of 4 samples each.
+inline std::vector<std::uint8_t> followed_labels(std::size_t count)
+{
+    std::vector<std::uint8_t> labels(count);
+    std::mt19937 random(1);
+    for (auto& label : labels) {
+        const unsigned rank = random() & 3;
+        label = rank ^ (rank >> 1);
+    }
+    return labels;
+}
+
 //! Batches of 512 windows on white noise; 200 of them, then the first ones again.
 struct noisy_signal {
     static constexpr std::size_t batch = 512;

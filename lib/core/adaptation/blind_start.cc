@@ -6,6 +6,7 @@
 #include "core/network/decider.h"
 #include "core/signal/carrier_track.h"
 #include "core/signal/fit_waveform.h"
+#include "core/signal/impulse_detector.h"
 #include "core/signal/known_symbols.h"
 #include "core/tracking/belief.h"
 #include "core/tracking/carrier_line.h"
@@ -14,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <numeric>
 
 namespace gr::adann::core {
@@ -131,6 +133,7 @@ std::string blind_start::take(const feature_view& batch,
     // Windows overlap: only these samples are new.
     const std::size_t floats = batch.count * batch.stride;
     const std::size_t fresh = d_count ? floats : batch.floats();
+    const std::size_t held = d_samples.size();
     d_samples.insert(d_samples.end(),
                      batch.data + batch.floats() - fresh,
                      batch.data + batch.floats());
@@ -143,6 +146,7 @@ std::string blind_start::take(const feature_view& batch,
         }
     const std::size_t fresh_labels = d_known - before;
     d_count += batch.count;
+    blank_from(held);
     try {
         std::string said;
         const bool looked = d_state == start_state::equalizing;
@@ -195,6 +199,7 @@ void blind_start::begin()
     d_linear.reset();
     d_in_use.clear();
     d_samples.clear();
+    d_has_impulse.clear();
     d_labels.clear();
     d_count = d_known = 0;
     d_next_look = d_next_linear = first_look;
@@ -231,6 +236,19 @@ bool blind_start::contradicts_known(std::size_t latest) const
 feature_view blind_start::view() const
 {
     return { d_samples.data(), d_stride, d_model.window.dimension(), d_count };
+}
+
+// Sets impulses to zero, from this float of d_samples on.
+void blind_start::blank_from(std::size_t first)
+{
+    const std::size_t floats = d_model.window.floats_per_sample(), all = d_samples.size();
+    const std::size_t block = impulse_detector::block * d_stride;
+    const std::size_t from =
+        std::min(first, all - std::min(all, impulse_detector::blocks * block));
+    d_has_impulse.resize(all / d_stride);
+    for (const std::size_t sample :
+         blank_impulses(&d_samples[from], (all - from) / floats, floats, block / floats))
+        d_has_impulse[(from + sample * floats) / d_stride] = true;
 }
 
 std::string blind_start::look()
@@ -323,8 +341,11 @@ std::size_t blind_start::unsettled() const
 void blind_start::forget_before(std::size_t first)
 {
     const auto head = static_cast<std::ptrdiff_t>(first);
+    for (std::size_t i = 0; i < first; ++i)
+        d_known -= d_labels[i].has_value();
     d_samples.erase(d_samples.begin(),
                     d_samples.begin() + head * static_cast<std::ptrdiff_t>(d_stride));
+    d_has_impulse.erase(d_has_impulse.begin(), d_has_impulse.begin() + head);
     d_labels.erase(d_labels.begin(), d_labels.begin() + head);
     if (!d_in_use.empty())
         d_in_use.erase(d_in_use.begin(), d_in_use.begin() + head);
@@ -660,10 +681,16 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
 
 void blind_start::set_waveform(const std::vector<std::uint8_t>& labels)
 {
+    auto samples = own_samples();
+    const std::size_t stride = d_model.window.stride();
+    const std::size_t own = (d_has_impulse.size() - d_count) / 2; // half a window
+    for (std::size_t i = 0; i < d_count; ++i)
+        if (d_has_impulse[i + own])
+            samples[i * stride] = std::numeric_limits<float>::quiet_NaN();
     d_model.set_waveform(fit_waveform(d_model.symbols,
                                       d_model.sps,
                                       d_model.complex,
-                                      own_samples().data(),
+                                      samples.data(),
                                       labels.data(),
                                       d_count));
 }

@@ -255,7 +255,7 @@ expected_waveform fit_waveform(const constellation& symbols,
         check_range<std::size_t>("a label", labels[i], 0, symbols.size() - 1);
     record given{ samples, labels, stride, {} };
     const std::size_t around = most_reach + memory_polynomial::most_symbols;
-    impulse_detector impulses;
+    impulse_detector impulses(sps);
     const std::size_t planes = complex ? 2 : 1;
     for (std::size_t i = 0; i + around < count; ++i) {
         const float* const own = samples + i * stride;

@@ -2,16 +2,30 @@
 #include "core/signal/impulse_detector.h"
 
 #include <limits>
+#include <numeric>
 
 namespace gr::adann::core {
 
 namespace {
 constexpr float exceeding = 1.5f * 1.5f; // power: over that of most blocks
-constexpr std::size_t of_signal = 4;     // samples of a block: so many are no impulses
+constexpr std::size_t of_signal =
+    4; // samples of a block, at least: so many are no impulses
 constexpr float unlimited = std::numeric_limits<float>::max();
+
+template <std::size_t blocks>
+float median(std::array<float, blocks> values)
+{
+    const auto middle = values.begin() + blocks / 2;
+    std::nth_element(values.begin(), middle, values.end());
+    return *middle;
+}
 } // namespace
 
-impulse_detector::impulse_detector(float peak) : d_least(exceeding * peak) { reset(); }
+impulse_detector::impulse_detector(std::size_t sps, float peak)
+    : d_block(block * sps), d_level(std::max(of_signal, sps)), d_least(exceeding * peak)
+{
+    reset();
+}
 
 void impulse_detector::reset()
 {
@@ -22,13 +36,13 @@ void impulse_detector::reset()
 
 void impulse_detector::count_impulse()
 {
-    if (++d_impulses == of_signal)
+    if (++d_impulses == d_level)
         d_limit = unlimited;
 }
 
 void impulse_detector::end_block()
 {
-    if (d_impulses == of_signal) {
+    if (d_impulses == d_level) {
         d_largest.fill(d_largest_here);
         d_seen = blocks;
     } else {
@@ -43,12 +57,7 @@ void impulse_detector::end_block()
 
 float impulse_detector::limit() const
 {
-    if (d_seen < blocks)
-        return unlimited;
-    auto sorted = d_largest;
-    const auto median = sorted.begin() + blocks / 2;
-    std::nth_element(sorted.begin(), median, sorted.end());
-    return std::max(exceeding * *median, d_least);
+    return d_seen < blocks ? unlimited : std::max(exceeding * median(d_largest), d_least);
 }
 
 void impulse_detector::state(archive& members)
@@ -56,10 +65,35 @@ void impulse_detector::state(archive& members)
     members.numbers("largest", d_largest.data(), { blocks }, 0.0f, unlimited);
     members("seen", d_seen, std::size_t{ 0 }, blocks);
     members("next", d_next, std::size_t{ 0 }, blocks - 1);
-    members("count", d_count, std::size_t{ 0 }, block - 1);
+    members("count", d_count, std::size_t{ 0 }, d_block - 1);
     members("largest_here", d_largest_here, 0.0f, unlimited);
-    members("impulses", d_impulses, std::size_t{ 0 }, of_signal);
+    members("impulses", d_impulses, std::size_t{ 0 }, d_level);
     members("limit", d_limit, 0.0f, unlimited);
+}
+
+std::vector<std::size_t>
+blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t block)
+{
+    constexpr std::size_t blocks = impulse_detector::blocks;
+    const std::size_t together = blocks * block;
+    const auto power = [&](std::size_t i) {
+        const float* const x = samples + i * floats;
+        return std::inner_product(x, x + floats, x, 0.0f);
+    };
+    std::vector<std::size_t> found;
+    for (std::size_t first = 0; together <= n && first < n; first += together) {
+        const std::size_t from = std::min(first, n - together);
+        std::array<float, blocks> largest{};
+        for (std::size_t i = from; i < from + together; ++i)
+            largest[(i - from) / block] = std::max(largest[(i - from) / block], power(i));
+        const float limit = exceeding * median(largest);
+        for (std::size_t i = first; i < from + together; ++i)
+            if (power(i) > limit) {
+                std::fill_n(samples + i * floats, floats, 0.0f);
+                found.push_back(i);
+            }
+    }
+    return found;
 }
 
 } // namespace gr::adann::core

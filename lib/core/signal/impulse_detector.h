@@ -11,18 +11,18 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <vector>
 
 namespace gr::adann::core {
 
-/*! The largest sample of a signal in each block of 64 is nearly constant, so an impulse is a sample
- * that exceeds 1.5 times the median of these over the latest 16 blocks. One sample in 25,000 of
- * complex Gaussian noise does so by chance, and one in 7500 of real noise. Samples that the signal
- * without noise may have are no impulses, so that the start of a burst is kept. If four samples of
- * a block exceed the limit, the level has risen: they are no impulses, and the median starts over
- * from that block.
+/*! The largest sample of a signal in each block of 16 symbols is nearly constant, so an impulse is a
+ * sample that exceeds 1.5 times the median of these over the latest 16 blocks. At 4 samples a symbol,
+ * one sample in 25,000 of complex Gaussian noise does so by chance, and one in 7500 of real noise.
+ * Samples that the signal without noise may have are no impulses, so that the start of a burst is
+ * kept. If four samples of a block, or as many as a symbol has, exceed the limit, the level has risen:
+ * they are no impulses, and the median starts over from that block.
  *
- * Most blocks have to be without an impulse: fewer than one sample in 90 may
- * be one, by calculation.
+ * Most blocks have to be without an impulse: there may be one in 23 symbols, by calculation.
  *
  * Source: the blanking nonlinearity, Zhidkov, "Analysis and comparison of several simple
  * impulsive noise mitigation schemes for OFDM receivers", IEEE Trans. Commun. 56, 2008; its
@@ -30,10 +30,11 @@ namespace gr::adann::core {
 class impulse_detector
 {
 public:
-    static constexpr std::size_t block = 64; //!< samples
+    static constexpr std::size_t block = 16;  //!< symbols
+    static constexpr std::size_t blocks = 16; //!< that the median is of
 
     //! \param peak power of the largest sample that the signal without noise has, if that is known
-    explicit impulse_detector(float peak = 0);
+    explicit impulse_detector(std::size_t sps, float peak = 0);
 
     //! Whether the next sample, of this power, is one.
     bool take(float power)
@@ -42,7 +43,7 @@ public:
         const bool exceeds = power > d_limit;
         if (exceeds)
             count_impulse();
-        if (++d_count == block)
+        if (++d_count == d_block)
             end_block();
         return exceeds;
     }
@@ -50,12 +51,12 @@ public:
     void state(archive& members);
 
 private:
-    static constexpr std::size_t blocks = 16;
-
     void count_impulse();
     void end_block();
     float limit() const;
 
+    std::size_t d_block; // samples
+    std::size_t d_level; // samples of a block: so many are no impulses
     float d_least;
     std::array<float, blocks> d_largest{}; // power of each block's largest sample, cyclic
     std::size_t d_seen = 0;                // blocks, up to `blocks`
@@ -65,5 +66,14 @@ private:
     std::size_t d_impulses = 0;            // impulses in it
     float d_limit;                         // power above which a sample is an impulse
 };
+
+/*! Sets the impulses of a record to zero. Unlike in a stream, the 16 blocks of a median come before
+ * and after a sample: impulses at the beginning are found too, and noise bursts of up to 7 blocks.
+ * The last blocks, fewer than 16, are tested with those before them. A shorter record has none.
+ * \param samples (n, floats): 1 float each, or 2
+ * \param block samples of 16 symbols
+ * \returns their indices, in order */
+std::vector<std::size_t>
+blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t block);
 
 } // namespace gr::adann::core

@@ -35,7 +35,7 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
                                        waveform->is_complex() ? 2 : 1,
                                        (waveform->is_complex() ? 2 : 1) *
                                            waveform->noise() * waveform->noise()),
-                           impulse_detector(waveform->peak()),
+                           impulse_detector(window.sps(), waveform->peak()),
                            interfering_tones(window.sps(), waveform->is_complex()),
                            {},
                            { taps / 2, window.sps(), waveform->is_complex() } };

@@ -22,12 +22,7 @@ BOOST_AUTO_TEST_CASE(everything_may_be_asked_and_it_may_be_stopped_at_any_time)
     constexpr std::size_t batch = 512, batches = 2 * blind_start::symbols / batch;
     const std::string path = "blind_start_test.safetensors";
     const auto samples = followed_signal(4 * batch * batches + 92);
-    std::vector<std::uint8_t> sent(samples.size() / 4);
-    std::mt19937 random(1); // followed_signal()'s
-    for (auto& label : sent) {
-        const unsigned rank = random() & 3;
-        label = rank ^ (rank >> 1);
-    }
+    const auto sent = followed_labels(samples.size() / 4);
     constexpr std::size_t first_decided =
         11; // behind half a window and the filter's reach
     for (const auto loss : { loss_kind::aug_vat, loss_kind::supervised }) {
@@ -88,6 +83,26 @@ BOOST_AUTO_TEST_CASE(everything_may_be_asked_and_it_may_be_stopped_at_any_time)
         BOOST_TEST(saved > 0);
         std::remove(path.c_str());
     }
+}
+
+// Of 24 known labels at the beginning none is among the latest 4096 symbols.
+BOOST_AUTO_TEST_CASE(known_labels_that_are_forgotten_give_no_rotation)
+{
+    constexpr std::size_t batch = 512, known = 24;
+    const auto samples = followed_signal(8 * blind_start::first_look + 92);
+    const auto sent = followed_labels(2 * blind_start::first_look + 23);
+    blind_start start("pam4", 4, 5, false, 1);
+    start.offer_linear();
+    for (std::size_t at = 0; at < 2 * blind_start::first_look; at += batch) {
+        std::vector<std::uint8_t> labels(batch, not_known);
+        if (at == 0)
+            std::copy_n(&sent[5], known, labels.data());
+        start.take(
+            { &samples[4 * at], 4, 44, batch }, labels.data(), true, [] { return true; });
+        if (start.count() == blind_start::first_look)
+            BOOST_TEST_REQUIRE(start.linear().value().knows_rotation);
+    }
+    BOOST_TEST(!start.linear().value().knows_rotation);
 }
 
 // No memory for what is to decide: an event, and the next batch makes it. Of the linear equalizer with its front filter,

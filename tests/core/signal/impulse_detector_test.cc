@@ -5,6 +5,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <random>
@@ -45,7 +46,8 @@ std::vector<std::size_t> found_in(const std::vector<number>& x, impulse_detector
 }
 
 const auto names = data::make({ "pam2", "pam4", "pam8", "qpsk", "16qam", "64qam" });
-constexpr std::size_t start = 1024; // 16 blocks
+constexpr std::size_t sps = 4;
+constexpr std::size_t start = impulse_detector::blocks * impulse_detector::block * sps;
 
 } // namespace
 
@@ -62,7 +64,7 @@ BOOST_DATA_TEST_CASE(impulses_are_found, names, name)
             x[i] += 9.0f;
             hit.push_back(i);
         }
-    impulse_detector detector;
+    impulse_detector detector(sps);
     const auto found = found_in(x, detector);
     BOOST_TEST(found == hit);
 }
@@ -72,7 +74,7 @@ BOOST_DATA_TEST_CASE(a_signal_has_none,
                      name,
                      noise)
 {
-    impulse_detector detector;
+    impulse_detector detector(sps);
     BOOST_TEST(found_in(signal(name, 262'144, noise), detector).size() == 0u);
 }
 
@@ -81,7 +83,7 @@ BOOST_DATA_TEST_CASE(noise_has_few, data::make({ false, true }), is_complex)
 {
     std::mt19937 random(3);
     std::normal_distribution<float> normal;
-    impulse_detector detector;
+    impulse_detector detector(sps);
     std::size_t found = 0;
     for (std::size_t i = 0; i < 2'000'000; ++i) {
         const float re = normal(random), im = is_complex ? normal(random) : 0.0f;
@@ -90,16 +92,37 @@ BOOST_DATA_TEST_CASE(noise_has_few, data::make({ false, true }), is_complex)
     BOOST_TEST(found < (is_complex ? 125u : 350u));
 }
 
+// One sample in 200, from the first one on, and all of 20 symbols; the last group is not whole.
+BOOST_DATA_TEST_CASE(those_of_a_record_are_set_to_zero, names, name)
+{
+    auto x = signal(name, 10'000, 0.1f);
+    const auto clean = x;
+    std::mt19937 random(2);
+    std::vector<std::size_t> hit;
+    for (std::size_t i = 0; i < x.size(); ++i)
+        if (random() % 200 == 0 || (i >= 5000 && i < 5000 + 20 * sps)) {
+            x[i] += 9.0f;
+            hit.push_back(i);
+        }
+    BOOST_TEST(blank_impulses(reinterpret_cast<float*>(x.data()),
+                              x.size(),
+                              2,
+                              impulse_detector::block * sps) == hit);
+    for (std::size_t i = 0; i < x.size(); ++i)
+        BOOST_TEST(x[i] ==
+                   (std::binary_search(hit.begin(), hit.end(), i) ? 0.0f : clean[i]));
+}
+
 BOOST_AUTO_TEST_CASE(a_level_that_rises_is_no_impulse)
 {
     auto x = signal("qpsk", 65'536, 0.1f);
     for (std::size_t i = 32'768; i < x.size(); ++i)
         x[i] *= 4.0f;
-    impulse_detector detector;
+    impulse_detector detector(sps);
     const auto found = found_in(x, detector);
     BOOST_TEST(found.size() == 4u);
     BOOST_TEST(found.front() >= 32'768u);
-    BOOST_TEST(found.back() < 32'768u + impulse_detector::block);
+    BOOST_TEST(found.back() < 32'768u + impulse_detector::block * sps);
 }
 
 BOOST_AUTO_TEST_CASE(a_burst_after_silence_is_none)
@@ -110,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_burst_after_silence_is_none)
         peak = std::max(peak, std::norm(each));
     for (std::size_t i = 0; i < 32'768; ++i)
         x[i] *= 0.01f;
-    impulse_detector detector(peak);
+    impulse_detector detector(sps, peak);
     BOOST_TEST(found_in(x, detector).empty());
 }
 
@@ -118,7 +141,7 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_is_none)
 {
     auto x = signal("qpsk", 4096, 0.1f);
     x[2000] = std::nanf("");
-    impulse_detector detector;
+    impulse_detector detector(sps);
     BOOST_TEST(found_in(x, detector).empty());
 }
 

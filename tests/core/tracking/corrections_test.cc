@@ -61,7 +61,7 @@ struct receiver {
           sps(samples_a_symbol),
           is_complex(alphabet.is_complex()),
           corrected{ input_level({ 1, -1, 1, -1 }, is_complex ? 2 : 1),
-                     impulse_detector(2),
+                     impulse_detector(sps, 2),
                      interfering_tones(sps, is_complex),
                      {},
                      { reach, sps, is_complex } },
