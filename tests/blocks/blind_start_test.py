@@ -349,6 +349,17 @@ def test_impulses_do_not_keep_it_from_starting(name, snr, part):
     assert errors(decided, sent, name, 5000) < hit.sum()
 
 
+@pytest.mark.parametrize("name, snr", [("qpsk", 14), ("16qam", 22)])
+@pytest.mark.parametrize("constant, offset", [(0.2, 0), (1, 0), (0.2, 1e-3)])
+def test_a_constant_does_not_disturb_it(name, snr, constant, offset):
+    """As a receiver's leakage adds it, with a carrier too. As many errors as without it, and four deviations."""
+    sent, samples = two_rays(name, 4, snr)
+    samples = samples * np.exp(2j * np.pi * offset / 2 * np.arange(samples.size))
+    found = [errors(run(adann.equalizer(**{**QPSK, "constellation": name}), each.astype(np.complex64))[0],
+                    sent, name, 5000) for each in (samples, samples + constant)]
+    assert found[1] <= found[0] + 4 * np.sqrt(2 * found[0] + 1), found
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_network_starts_at_the_phase_that_the_stream_has_then(seed):
     """Phase noise moves it by 1.4 rad (rms) over the symbols that are learnt. 18 dB: of 512 symbols some three are

@@ -113,7 +113,9 @@ blind_start::blind_start(const std::string& constellation,
     const std::size_t dimension = d_model.window.dimension();
     const std::size_t floats = d_model.window.floats_per_sample();
     const std::size_t rows = d_model.symbols.dimensions();
-    linear_equalizer slicer{ std::vector<double>(rows * dimension), 0.1 };
+    linear_equalizer slicer{ std::vector<double>(rows * dimension),
+                             std::vector<double>(rows),
+                             0.1 };
     for (std::size_t row = 0; row < rows; ++row)
         slicer.taps[row * dimension + d_model.window.samples_before() * floats + row] = 1;
     set_linear(slicer);
@@ -312,7 +314,8 @@ double blind_start::squared_error(std::size_t symbol, std::uint8_t label) const
         sum += std::pow(std::inner_product(all[symbol],
                                            all[symbol] + all.dimension,
                                            &d_fitted.taps[row * all.dimension],
-                                           row ? -point.imag() : -point.real()),
+                                           d_fitted.constants[row] -
+                                               (row ? point.imag() : point.real())),
                         2);
     return sum;
 }
@@ -375,7 +378,9 @@ std::vector<std::complex<double>> blind_start::outputs() const
 {
     const feature_view all = view();
     const std::vector<double>& taps = d_fitted.taps;
-    std::vector<std::complex<double>> found(d_count);
+    const auto& constants = d_fitted.constants;
+    std::vector<std::complex<double>> found(
+        d_count, { constants.front(), constants.size() > 1 ? constants.back() : 0 });
     for (std::size_t i = 0; i < d_count; ++i)
         for (std::size_t k = 0; k < all.dimension; k += 2)
             found[i] += std::complex<double>(taps[k], -taps[k + 1]) *

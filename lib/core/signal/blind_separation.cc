@@ -21,7 +21,7 @@ std::vector<std::uint8_t> decisions(const linear_equalizer& equalizer,
     const double rms = std::sqrt(double{ symbols.power() });
     std::vector<std::uint8_t> labels(windows.count);
     for (std::size_t i = 0; i < windows.count; ++i) {
-        double y[2] = {};
+        double y[2] = { equalizer.constants[0], equalizer.constants[1] };
         for (std::size_t part = 0; part < 2; ++part)
             for (std::size_t k = 0; k < windows.dimension; ++k)
                 y[part] += equalizer.taps[part * windows.dimension + k] * windows[i][k];

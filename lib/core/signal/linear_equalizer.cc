@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <numeric>
 #include <utility>
 
 namespace gr::adann::core {
@@ -88,7 +89,7 @@ linear_equalizer trained_apart(const feature_view& view,
 {
     const constellation each("bpsk");
     std::vector<std::uint8_t> part(view.count);
-    linear_equalizer both{ {}, 0 };
+    linear_equalizer both{ {}, {}, 0 };
     for (const bool is_q : { false, true }) {
         for (std::size_t i = 0; i < view.count; ++i) {
             const auto point = symbols.points()[labels[i]];
@@ -97,6 +98,7 @@ linear_equalizer trained_apart(const feature_view& view,
         const auto fitted = trained<double>(view, each, part.data());
         for (const double tap : fitted.taps)
             both.taps.push_back(tap / std::sqrt(2.0));
+        both.constants.push_back(fitted.constants[0] / std::sqrt(2.0));
         both.error += fitted.error / 2;
     }
     return both;
@@ -124,9 +126,11 @@ linear_equalizer blind_apart(const feature_view& view,
         found.taps[size + k + late] = -found.taps[k + 1];
         found.taps[size + k + late + 1] = found.taps[k];
     }
+    found.constants.push_back(-std::inner_product(
+        fitting.mean().begin(), fitting.mean().end(), &found.taps[size], 0.0));
     std::vector<std::uint8_t> labels(view.count);
     const auto decide = [&](std::size_t i) {
-        double sums[2] = {};
+        double sums[2] = { found.constants[0], found.constants[1] };
         for (std::size_t k = 0; k < size; ++k) {
             sums[0] += found.taps[k] * view[i][k];
             sums[1] += found.taps[size + k] * view[i][k];

@@ -17,11 +17,12 @@
 namespace gr::adann::core {
 
 /*! Linear taps from a window to its symbol: (constellation.dimensions(), view.dimension) reals,
- * row by row, I before Q. For complex points and samples there is one complex tap for each sample;
+ * row by row, I before Q; and a constant for each row, for samples that have one. For complex points and samples there is one complex tap for each sample;
  * for real points one real tap for each part of a sample. If Q comes half a symbol later
  * (constellation::is_offset()), I and Q have taps of their own. */
 struct linear_equalizer {
     std::vector<double> taps;
+    std::vector<double> constants;
     double error; //!< mean square error of its decisions; points have unit power
 };
 
@@ -42,8 +43,8 @@ class eye_closed : public std::runtime_error
  * a symbol later; which of the two is I is open, too.
  * \param window of the view: which samples are the symbol's own
  * \param carrier null, or for complex points: receives the carrier of the output with the most
- * extreme kurtosis (track_power()), of view.count symbols. The equalizer is then one for windows
- * that are rotated back by it.
+ * extreme kurtosis (track_power()), of view.count symbols. The equalizer's output is then rotated back
+ * by it.
  * \throws eye_closed if what it finds has less than half of the constellation's kurtosis
  * Source: Shalvi and Weinstein, "Super-exponential methods for blind deconvolution", IEEE
  * Trans. Inf. Theory, 1993; Pfau, Hoffmann and Noe, "Hardware-efficient coherent digital

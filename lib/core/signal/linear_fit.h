@@ -41,6 +41,7 @@ public:
     fit(const constellation& symbols, std::size_t dimension, std::size_t windows)
         : d_inputs(dimension / floats),
           d_windows(windows * d_inputs),
+          d_mean(d_inputs),
           d_which(windows),
           d_covariance(d_inputs * d_inputs),
           d_work(d_covariance),
@@ -58,7 +59,7 @@ public:
         }
     }
 
-    // Loads as many windows of the view as there is room for.
+    // Loads as many windows of the view as there is room for, less their mean.
     void load(const feature_view& view)
     {
         d_count = std::min(view.count, d_which.size());
@@ -72,6 +73,7 @@ public:
                     d_windows[i * d_inputs + k] = at[0];
             }
         }
+        remove_mean();
         find_covariance();
     }
 
@@ -80,6 +82,7 @@ public:
     bool extreme(const std::vector<std::size_t>& starts, double& kurtosis)
     {
         kurtosis = -1;
+        d_constant = 0;
         for (const auto start : starts) {
             std::fill(d_taps.begin(), d_taps.end(), T{});
             d_taps[start] = 1;
@@ -110,7 +113,7 @@ public:
     // Outputs of the taps for all windows of the view.
     std::vector<T> outputs(const feature_view& view) const
     {
-        std::vector<T> all(view.count);
+        std::vector<T> all(view.count, constant());
         for (std::size_t i = 0; i < view.count; ++i)
             for (std::size_t k = 0; k < d_inputs; ++k) {
                 const float* at = view[i] + k * floats;
@@ -184,12 +187,14 @@ public:
         return least_squares();
     }
 
+    // Of the windows, before it was subtracted.
+    const std::vector<T>& mean() const { return d_mean; }
     const std::uint8_t* labels() const { return d_labels.data(); }
 
     linear_equalizer made()
     {
         run();
-        linear_equalizer result{ {}, 0 };
+        linear_equalizer result{ {}, {}, 0 };
         for (std::size_t i = 0; i < d_count; ++i)
             result.error +=
                 std::norm(d_y[i] - d_points[d_labels[i]]) / static_cast<double>(d_count);
@@ -198,8 +203,10 @@ public:
                 result.taps.insert(result.taps.end(), { tap.real(), -tap.imag() });
             for (const auto& tap : d_taps)
                 result.taps.insert(result.taps.end(), { tap.imag(), tap.real() });
+            result.constants = { constant().real(), constant().imag() };
         } else {
             result.taps = d_taps;
+            result.constants = { constant() };
         }
         return result;
     }
@@ -207,6 +214,24 @@ public:
 private:
     // The fourth moment of a Gaussian variable of power 1.
     static constexpr double of_noise = is_complex ? 2 : 3;
+
+    void remove_mean()
+    {
+        std::fill(d_mean.begin(), d_mean.end(), T{});
+        for (std::size_t i = 0; i < d_count * d_inputs; ++i)
+            d_mean[i % d_inputs] += d_windows[i] / static_cast<double>(d_count);
+        for (std::size_t i = 0; i < d_count * d_inputs; ++i)
+            d_windows[i] -= d_mean[i % d_inputs];
+    }
+
+    // To be added to outputs of windows with their mean.
+    T constant() const
+    {
+        T sum = d_constant;
+        for (std::size_t k = 0; k < d_inputs; ++k)
+            sum -= times(d_taps[k], d_mean[k]);
+        return sum;
+    }
 
     void find_covariance()
     {
@@ -224,7 +249,7 @@ private:
     void run()
     {
         for (std::size_t i = 0; i < d_count; ++i) {
-            T y{};
+            T y = d_constant;
             for (std::size_t k = 0; k < d_inputs; ++k)
                 y += times(d_taps[k], d_windows[i * d_inputs + k]);
             d_y[i] = y;
@@ -282,7 +307,10 @@ private:
 
     bool least_squares()
     {
-        correlate([&](std::size_t i) { return d_points[d_labels[i]]; });
+        d_constant = 0;
+        for (std::size_t i = 0; i < d_count; ++i)
+            d_constant += d_points[d_labels[i]] / static_cast<double>(d_count);
+        correlate([&](std::size_t i) { return d_points[d_labels[i]] - d_constant; });
         return solve_for(ridge);
     }
 
@@ -307,6 +335,8 @@ private:
 
     std::size_t d_count = 0, d_inputs;
     std::vector<T> d_windows; // (count, inputs)
+    std::vector<T> d_mean;    // that they have had
+    T d_constant{};           // of the outputs
     std::vector<std::size_t> d_which;
     std::vector<T> d_points, d_covariance, d_work, d_y, d_taps, d_best;
     std::vector<std::uint8_t> d_labels;

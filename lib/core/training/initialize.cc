@@ -53,6 +53,7 @@ void initialize_linear(network& net,
                 for (std::size_t i = 0; i < layer.inputs; ++i)
                     row[i] = static_cast<float>(sign * gain *
                                                 fitted.taps[out / 2 * layer.inputs + i]);
+                biases[out] = static_cast<float>(sign * gain * fitted.constants[out / 2]);
             } else if (k < last) {
                 std::fill_n(row, layer.inputs, 0.0f);
                 row[out] = static_cast<float>(gain);

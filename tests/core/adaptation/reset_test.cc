@@ -39,7 +39,9 @@ struct receiver {
         const std::size_t dimension = link.window.dimension(),
                           floats = link.window.floats_per_sample();
         const std::size_t rows = link.symbols.dimensions();
-        linear_equalizer slicer{ std::vector<double>(rows * dimension), 0.1 };
+        linear_equalizer slicer{ std::vector<double>(rows * dimension),
+                                 std::vector<double>(rows),
+                                 0.1 };
         for (std::size_t row = 0; row < rows; ++row)
             slicer.taps[row * dimension + link.window.samples_before() * floats + row] =
                 1 / 0.7;

@@ -120,6 +120,37 @@ BOOST_AUTO_TEST_CASE(without_labels_it_is_as_good_up_to_a_symmetry)
     }
 }
 
+// The outputs Σ w x + c are the same for x + d if c is less by Σ w d.
+BOOST_AUTO_TEST_CASE(a_constant_of_the_samples_changes_nothing_but_the_constants)
+{
+    const complex added(0.8, -0.6);
+    for (const auto* name : { "pam4", "qpsk", "16qam", "64qam" }) {
+        const constellation symbols(name);
+        const auto without = receive(symbols, 1, 4);
+        auto with = without;
+        for (std::size_t i = 0; i < with.samples.size(); i += 2) {
+            with.samples[i] += static_cast<float>(added.real());
+            with.samples[i + 1] += static_cast<float>(added.imag());
+        }
+        for (const bool is_known : { false, true }) {
+            const auto fit = [&](const received& signal) {
+                return is_known ? trained_equalizer(
+                                      signal.view(), symbols, signal.labels.data())
+                                : blind_equalizer(signal.view(), symbols, window);
+            };
+            const auto before = fit(without), now = fit(with);
+            BOOST_TEST(now.error == before.error, boost::test_tools::tolerance(1e-4));
+            for (std::size_t row = 0; row < symbols.dimensions(); ++row) {
+                double sum = now.constants[row];
+                for (std::size_t k = 0; k < window.dimension(); ++k)
+                    sum += now.taps[row * window.dimension() + k] *
+                           (k % 2 ? added.imag() : added.real());
+                BOOST_TEST(std::abs(sum - before.constants[row]) < 1e-3);
+            }
+        }
+    }
+}
+
 BOOST_AUTO_TEST_CASE(real_points_are_found_in_complex_samples_of_any_phase)
 {
     const constellation symbols("pam4");
