@@ -244,12 +244,14 @@ feature_view blind_start::view() const
 void blind_start::blank_from(std::size_t first)
 {
     const std::size_t floats = d_model.window.floats_per_sample(), all = d_samples.size();
-    const std::size_t block = impulse_detector::block * d_stride;
-    const std::size_t from =
-        std::min(first, all - std::min(all, impulse_detector::blocks * block));
+    const std::size_t sps =
+        d_stride / floats; // of windows that do not overlap: of a window
+    const std::size_t least =
+        impulse_detector::blocks * impulse_detector::block(sps) * floats;
+    const std::size_t from = std::min(first, all - std::min(all, least));
     d_has_impulse.resize(all / d_stride);
     for (const std::size_t sample :
-         blank_impulses(&d_samples[from], (all - from) / floats, floats, block / floats))
+         blank_impulses(&d_samples[from], (all - from) / floats, floats, sps))
         d_has_impulse[(from + sample * floats) / d_stride] = true;
 }
 

@@ -22,7 +22,7 @@ float median(std::array<float, blocks> values)
 } // namespace
 
 impulse_detector::impulse_detector(std::size_t sps, float peak)
-    : d_block(block * sps), d_level(std::max(of_signal, sps)), d_least(exceeding * peak)
+    : d_block(block(sps)), d_level(std::max(of_signal, sps)), d_least(exceeding * peak)
 {
     reset();
 }
@@ -72,10 +72,10 @@ void impulse_detector::state(archive& members)
 }
 
 std::vector<std::size_t>
-blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t block)
+blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t sps)
 {
     constexpr std::size_t blocks = impulse_detector::blocks;
-    const std::size_t together = blocks * block;
+    const std::size_t block = impulse_detector::block(sps), together = blocks * block;
     const auto power = [&](std::size_t i) {
         const float* const x = samples + i * floats;
         return std::inner_product(x, x + floats, x, 0.0f);

@@ -15,14 +15,15 @@
 
 namespace gr::adann::core {
 
-/*! The largest sample of a signal in each block of 16 symbols is nearly constant, so an impulse is a
- * sample that exceeds 1.5 times the median of these over the latest 16 blocks. At 4 samples a symbol,
- * one sample in 25,000 of complex Gaussian noise does so by chance, and one in 7500 of real noise.
- * Samples that the signal without noise may have are no impulses, so that the start of a burst is
- * kept. If four samples of a block, or as many as a symbol has, exceed the limit, the level has risen:
- * they are no impulses, and the median starts over from that block.
+/*! The largest sample of a signal in each block of 16 symbols, at least 32 samples, is nearly constant.
+ * So an impulse is a sample that exceeds 1.5 times the median of these over the latest 16 blocks. At 4
+ * samples a symbol, one sample in 25,000 of complex Gaussian noise does so by chance, and one in 7500 of
+ * real noise. Samples that the signal without noise may have are no impulses, so that the start of a
+ * burst is kept. If four samples of a block, or as many as a symbol has, exceed the limit, the level has
+ * risen: they are no impulses, and the median starts over from that block.
  *
- * Most blocks have to be without an impulse: there may be one in 23 symbols, by calculation.
+ * Most blocks have to be without an impulse: from two samples a symbol on there may be one in 23 symbols,
+ * by calculation.
  *
  * Source: the blanking nonlinearity, Zhidkov, "Analysis and comparison of several simple
  * impulsive noise mitigation schemes for OFDM receivers", IEEE Trans. Commun. 56, 2008; its
@@ -30,11 +31,16 @@ namespace gr::adann::core {
 class impulse_detector
 {
 public:
-    static constexpr std::size_t block = 16;  //!< symbols
     static constexpr std::size_t blocks = 16; //!< that the median is of
 
     //! \param peak power of the largest sample that the signal without noise has, if that is known
     explicit impulse_detector(std::size_t sps, float peak = 0);
+
+    //! Samples of a block.
+    static std::size_t block(std::size_t sps)
+    {
+        return std::max<std::size_t>(16 * sps, 32);
+    }
 
     //! Whether the next sample, of this power, is one.
     bool take(float power)
@@ -71,9 +77,9 @@ private:
  * and after a sample: impulses at the beginning are found too, and noise bursts of up to 7 blocks.
  * The last blocks, fewer than 16, are tested with those before them. A shorter record has none.
  * \param samples (n, floats): 1 float each, or 2
- * \param block samples of 16 symbols
+ * \param sps samples a symbol
  * \returns their indices, in order */
 std::vector<std::size_t>
-blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t block);
+blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t sps);
 
 } // namespace gr::adann::core
