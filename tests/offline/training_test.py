@@ -312,7 +312,7 @@ def test_strong_interference_is_not_hidden_by_noise():
 
 @pytest.mark.parametrize("name, is_complex", [("pam4", False), ("pam4", True), ("qpsk", True), ("oqpsk", True)])
 def test_a_network_starts_from_the_linear_equalizer(name, is_complex):
-    """Its decisions are those of numpy's least squares; those nearest to a threshold may differ by rounding."""
+    """Its decisions are those of numpy's least squares with a constant; those nearest to a threshold may differ by rounding."""
     random = np.random.default_rng(7)
     constellation = core.constellation(name)
     labels = random.integers(0, constellation.size, 5000).astype(np.uint8)
@@ -320,6 +320,7 @@ def test_a_network_starts_from_the_linear_equalizer(name, is_complex):
     sent = constellation.points[labels]
     features[:, 4] += sent.real
     features[:, 5] += sent.imag if constellation.is_complex else 0
+    features += 0.5
     network = core.network([12, 8, 4, constellation.size])
     network.initialize_linear(1, constellation, features, labels)
     decided = network.decide(features)[0]
@@ -327,6 +328,7 @@ def test_a_network_starts_from_the_linear_equalizer(name, is_complex):
         x = features.view(np.complex64)
     else:
         x = features
+    x = np.column_stack([x, np.ones(len(x))])
     target = sent if constellation.is_complex else sent.real
     soft = x @ np.linalg.lstsq(x.astype(np.complex128), target, rcond=None)[0]
     nearest = abs(soft[:, None] - constellation.points).argmin(1)
