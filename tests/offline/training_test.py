@@ -312,7 +312,7 @@ def test_strong_interference_is_not_hidden_by_noise():
 
 @pytest.mark.parametrize("name, is_complex", [("pam4", False), ("pam4", True), ("qpsk", True), ("oqpsk", True)])
 def test_a_network_starts_from_the_linear_equalizer(name, is_complex):
-    """Its decisions are those of numpy's least squares with a constant; those nearest to a threshold may differ by rounding."""
+    """Its decisions are those of numpy's least squares with a constant, but for rounding near a threshold."""
     random = np.random.default_rng(7)
     constellation = core.constellation(name)
     labels = random.integers(0, constellation.size, 5000).astype(np.uint8)
