@@ -371,23 +371,32 @@ def test_the_network_starts_at_the_phase_that_the_stream_has_then(seed):
     assert errors(decided, sent, "16qam", 2**15) < 20
 
 
-def walk(symbols):
+def walk(samples):
     """A phase that is no carrier's: 0.3 rad a symbol, at random."""
-    steps = np.random.default_rng(12).normal(size=symbols) * 0.3
-    return np.exp(1j * np.repeat(np.cumsum(steps), 2))
+    steps = np.random.default_rng(12).normal(size=samples.size // 2) * 0.3
+    return samples * np.exp(1j * np.repeat(np.cumsum(steps), 2))
+
+
+def in_noise(signal):
+    return signal + 0.1 * (np.random.default_rng(3).standard_normal((signal.size, 2)) @ [1, 1j])
+
+
+def carrier(samples):
+    return in_noise(np.full(samples.size, 0.9 * np.exp(0.3j)))
+
+
+def two_labels(samples):
+    return in_noise(np.repeat(2.0 * np.random.default_rng(4).integers(0, 2, samples.size // 2) - 1, 2))
 
 
 @pytest.mark.parametrize("what, said", [
     (walk, "the phase of the symbols found does not stand still"),
-    (lambda symbols: 0, "no linear equalizer finds qpsk")],
-    ids=["a ring", "a carrier"])
+    (carrier, "no linear equalizer finds qpsk"),
+    (two_labels, "the symbols found are not equally frequent: 0.69 nats from it, allowed: 0.4")])
 def test_a_start_that_explains_nothing_is_refused_until_the_signal_comes(what, said):
-    """A ring without a carrier's line, and the carrier before it is modulated, each for 40,000 symbols."""
+    """A ring without a carrier's line, the carrier before it is modulated, and BPSK, each for 40,000 symbols."""
     sent, samples = two_rays("qpsk", 1, 14)
-    before = samples[:80_000] * what(40_000)
-    if not before.any():
-        noise = np.random.default_rng(3).standard_normal((80_000, 2)) @ [1, 1j]
-        before = 0.9 * np.exp(0.3j) + 0.1 * noise
+    before = what(samples[:80_000])
     decided, events = run(adann.equalizer(**QPSK), np.concatenate([before, samples, samples]).astype(np.complex64))
     told = [event["detail"] for event in events if event["event"] == "start"]
     assert any(said in each for each in told) and "started, " not in told[0] + told[1], told
@@ -510,13 +519,12 @@ def test_what_it_has_learnt_is_kept_and_gone_on_from(tmp_path):
 
 @pytest.mark.parametrize("batch", [16, 128, 1000, 16384])
 def test_a_network_is_trained_whatever_the_batch(batch):
-    """PAM8 after a square law. Batches of 16 are joined, of 16384 cut, as the network is judged on a quarter."""
-    link = draw_link("third_development", 0)
+    """PAM4 after a square law. Batches of 16 are joined, of 16384 cut, as the network is judged on a quarter."""
+    link = draw_link("third_development", 27)
     samples, _ = link.receive(3 * 2**15, 0, 7)
     _, events = run(adann.equalizer(constellation=link.constellation, sps=link.sps, half_window=5, complex=False,
                                     mode="lockstep", batch=batch), samples)
-    said = [event["detail"] for event in events if event["event"] == "start"]
-    assert sum("network trained on its decisions" in each for each in said) == 1, said
+    assert any("the network trained on its decisions decides" in event.get("detail", "") for event in events), events
 
 
 @pytest.mark.parametrize("number", [6, 13, 38])

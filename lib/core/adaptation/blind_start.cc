@@ -244,8 +244,8 @@ feature_view blind_start::view() const
 void blind_start::blank_from(std::size_t first)
 {
     const std::size_t floats = d_model.window.floats_per_sample(), all = d_samples.size();
-    const std::size_t sps =
-        d_stride / floats; // of windows that do not overlap: of a window
+    // Samples a symbol; of windows that do not overlap, samples a window.
+    const std::size_t sps = d_stride / floats;
     const std::size_t least =
         impulse_detector::blocks * impulse_detector::block(sps) * floats;
     const std::size_t from = std::min(first, all - std::min(all, least));
@@ -690,7 +690,8 @@ void blind_start::set_waveform(const std::vector<std::uint8_t>& labels)
 {
     auto samples = own_samples();
     const std::size_t stride = d_model.window.stride();
-    const std::size_t own = (d_has_impulse.size() - d_count) / 2; // half a window
+    // Symbols before the first one's own samples: half a window, or none if windows do not overlap.
+    const std::size_t own = (d_has_impulse.size() - d_count) / 2;
     for (std::size_t i = 0; i < d_count; ++i)
         if (d_has_impulse[i + own])
             samples[i * stride] = std::numeric_limits<float>::quiet_NaN();

@@ -8,8 +8,8 @@ namespace gr::adann::core {
 
 namespace {
 constexpr float exceeding = 1.5f * 1.5f; // power: over that of most blocks
-constexpr std::size_t of_signal =
-    4; // samples of a block, at least: so many are no impulses
+// Samples of a block, or a symbol's if these are more: so many are no impulses.
+constexpr std::size_t of_signal = 4;
 constexpr float unlimited = std::numeric_limits<float>::max();
 
 template <std::size_t blocks>

@@ -17,9 +17,9 @@
 namespace gr::adann::core {
 
 /*! Linear taps from a window to its symbol: (constellation.dimensions(), view.dimension) reals,
- * row by row, I before Q; and a constant for each row, for samples that have one. For complex points and samples there is one complex tap for each sample;
- * for real points one real tap for each part of a sample. If Q comes half a symbol later
- * (constellation::is_offset()), I and Q have taps of their own. */
+ * row by row, I before Q, and a constant for each row, which is added to its output. For complex points
+ * and samples there is one complex tap for each sample; for real points one real tap for each part of a
+ * sample. If Q comes half a symbol later (constellation::is_offset()), I and Q have taps of their own. */
 struct linear_equalizer {
     std::vector<double> taps;
     std::vector<double> constants;

@@ -218,10 +218,14 @@ private:
     void remove_mean()
     {
         std::fill(d_mean.begin(), d_mean.end(), T{});
-        for (std::size_t i = 0; i < d_count * d_inputs; ++i)
-            d_mean[i % d_inputs] += d_windows[i] / static_cast<double>(d_count);
-        for (std::size_t i = 0; i < d_count * d_inputs; ++i)
-            d_windows[i] -= d_mean[i % d_inputs];
+        for (std::size_t i = 0; i < d_count; ++i)
+            for (std::size_t k = 0; k < d_inputs; ++k)
+                d_mean[k] += d_windows[i * d_inputs + k];
+        for (T& each : d_mean)
+            each /= static_cast<double>(d_count);
+        for (std::size_t i = 0; i < d_count; ++i)
+            for (std::size_t k = 0; k < d_inputs; ++k)
+                d_windows[i * d_inputs + k] -= d_mean[k];
     }
 
     // To be added to outputs of windows with their mean.
@@ -335,8 +339,8 @@ private:
 
     std::size_t d_count = 0, d_inputs;
     std::vector<T> d_windows; // (count, inputs)
-    std::vector<T> d_mean;    // that they have had
-    T d_constant{};           // of the outputs
+    std::vector<T> d_mean;    // of the windows loaded, subtracted from them
+    T d_constant{};           // mean of the points decided or known, of the outputs too
     std::vector<std::size_t> d_which;
     std::vector<T> d_points, d_covariance, d_work, d_y, d_taps, d_best;
     std::vector<std::uint8_t> d_labels;

@@ -70,11 +70,13 @@ BOOST_DATA_TEST_CASE(impulses_are_found, names, name)
 }
 
 BOOST_DATA_TEST_CASE(a_signal_has_none,
-                     names* data::make({ 0.02f, 0.1f, 0.3f }),
+                     names* data::make({ 0.02f, 0.1f, 0.3f }) *
+                         data::make({ std::size_t{ 1 }, sps, std::size_t{ 16 } }),
                      name,
-                     noise)
+                     noise,
+                     samples_a_symbol)
 {
-    impulse_detector detector(sps);
+    impulse_detector detector(samples_a_symbol);
     BOOST_TEST(found_in(signal(name, 262'144, noise), detector).size() == 0u);
 }
 
