@@ -391,7 +391,7 @@ def two_labels(samples):
 
 @pytest.mark.parametrize("what, said", [
     (walk, "the phase of the symbols found does not stand still"),
-    (carrier, "no linear equalizer finds qpsk"),
+    (carrier, "the symbols found are not equally frequent: 1.39 nats from it, allowed: 0.4"),
     (two_labels, "the symbols found are not equally frequent: 0.69 nats from it, allowed: 0.4")])
 def test_a_start_that_explains_nothing_is_refused_until_the_signal_comes(what, said):
     """A ring without a carrier's line, the carrier before it is modulated, and BPSK, each for 40,000 symbols."""
@@ -517,14 +517,34 @@ def test_what_it_has_learnt_is_kept_and_gone_on_from(tmp_path):
             adann.equalizer(**{**keeps, **changed})
 
 
+def square_law(seed, curvature, noise, symbols=3 * 2**15):
+    """PAM4 through an echo, y = x + curvature x², another echo, and noise (rms); 4 samples a symbol."""
+    sent = random_labels(symbols, seed, 2)
+    x = np.repeat(core.constellation("pam4").points[sent].real, 4) / np.sqrt(5)
+    x += 0.3 * np.roll(x, 3)
+    y = x + curvature * x**2
+    y += 0.2 * np.roll(y, 5)
+    y += noise * np.random.default_rng([seed, 5]).normal(size=y.size)
+    return sent, normalized(y.astype(np.float32))
+
+
 @pytest.mark.parametrize("batch", [16, 128, 1000, 16384])
 def test_a_network_is_trained_whatever_the_batch(batch):
-    """PAM4 after a square law. Batches of 16 are joined, of 16384 cut, as the network is judged on a quarter."""
-    link = draw_link("third_development", 27)
-    samples, _ = link.receive(3 * 2**15, 0, 7)
-    _, events = run(adann.equalizer(constellation=link.constellation, sps=link.sps, half_window=5, complex=False,
+    """Batches of 16 are joined, of 16384 cut, as the network is judged on a quarter. So for eight seeds."""
+    _, samples = square_law(0, 0.08, 0.02)
+    _, events = run(adann.equalizer(constellation="pam4", sps=4, half_window=5, complex=False,
                                     mode="lockstep", batch=batch), samples)
     assert any("the network trained on its decisions decides" in event.get("detail", "") for event in events), events
+
+
+@pytest.mark.parametrize("batch", [512, 16384])
+@pytest.mark.parametrize("seed", [0, 3, 5, 6])
+def test_the_mean_of_a_square_law_is_no_constant_that_was_added(seed, batch):
+    """Without its mean x² has two values, farther from a Gaussian than PAM4 is: 4 to 26 % of the symbols were wrong."""
+    sent, samples = square_law(seed, 0.12, 0.03, 2**16)
+    decided, _ = run(adann.equalizer(constellation="pam4", sps=4, half_window=5, complex=False,
+                                     mode="lockstep", batch=batch), samples)
+    assert errors(decided, sent, "pam4", 40_000) <= 10
 
 
 @pytest.mark.parametrize("number", [6, 13, 38])

@@ -3,9 +3,11 @@
 
 #include "core/signal/linear_fit.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 namespace gr::adann::core {
@@ -15,6 +17,8 @@ namespace {
 using linear::fit, linear::least_kurtosis;
 
 constexpr std::size_t most_windows = 16384;
+// An error so many times as large is another solution's; the same solution has nearly the same one.
+constexpr double doubtful = 2;
 
 // Starting points: each sample of the symbol in the middle; for real points its I and Q separately.
 std::vector<std::size_t>
@@ -46,14 +50,24 @@ starts_of(std::size_t dimension, std::size_t stride, bool is_complex)
     throw eye_closed(text);
 }
 
+// An equalizer, and its error relative to the variance of the points it decides.
+struct candidate {
+    linear_equalizer equalizer;
+    double error;
+};
+
+// \param has_constant whether the samples may have one
 template <typename T>
-linear_equalizer blind(const feature_view& view,
-                       const constellation& symbols,
-                       const window_geometry& window,
-                       carrier_track* carrier)
+candidate blind_with(const feature_view& view,
+                     const constellation& symbols,
+                     const window_geometry& window,
+                     carrier_track* carrier,
+                     bool has_constant)
 {
     fit<T> fitting(symbols, view.dimension, std::min(view.count, most_windows));
     fitting.load(view);
+    if (has_constant)
+        fitting.remove_mean();
     double kurtosis;
     if (!fitting.extreme(
             starts_of(window.dimension(), window.stride(), symbols.is_complex()),
@@ -67,7 +81,38 @@ linear_equalizer blind(const feature_view& view,
     fitting.turn(symbols.symmetries().size());
     if (!fitting.follow_decisions())
         are_alike();
-    return fitting.made();
+    candidate found{ fitting.made(), 0 };
+    found.error = found.equalizer.error / fitting.spread(); // infinite for one label
+    return found;
+}
+
+/* The equalizer with a constant, unless the one without has less than half of its error. Without, a constant
+ * that was added to the samples changes the outputs' kurtosis and decisions. With it, x² of a square law is
+ * found: it has two values for PAM4, which less their mean are farther from a Gaussian than the symbols. */
+template <typename T>
+linear_equalizer blind(const feature_view& view,
+                       const constellation& symbols,
+                       const window_geometry& window,
+                       carrier_track* carrier)
+{
+    std::optional<candidate> found;
+    try {
+        found = blind_with<T>(view, symbols, window, carrier, false);
+    } catch (const eye_closed&) {
+        return blind_with<T>(view, symbols, window, carrier, true).equalizer;
+    }
+    carrier_track other;
+    try {
+        auto with =
+            blind_with<T>(view, symbols, window, carrier ? &other : nullptr, true);
+        if (with.error < doubtful * found->error) {
+            if (carrier)
+                *carrier = other;
+            return with.equalizer;
+        }
+    } catch (const eye_closed&) {
+    }
+    return found->equalizer;
 }
 
 template <typename T>
@@ -77,6 +122,10 @@ linear_equalizer trained(const feature_view& view,
 {
     fit<T> fitting(symbols, view.dimension, std::min(view.count, most_windows));
     fitting.load(view);
+    const bool is_one_label = std::all_of(
+        labels, labels + view.count, [&](auto each) { return each == *labels; });
+    if (!is_one_label) // which a constant would explain alone
+        fitting.remove_mean();
     if (!fitting.know(labels))
         are_alike();
     return fitting.made();
@@ -112,6 +161,7 @@ linear_equalizer blind_apart(const feature_view& view,
     const std::size_t size = view.dimension;
     fit<double> fitting(each, size, std::min(view.count, most_windows));
     fitting.load(view);
+    fitting.remove_mean();
     double kurtosis;
     if (!fitting.extreme(starts_of(size, window.stride(), false), kurtosis))
         are_alike();

@@ -41,6 +41,9 @@ class eye_closed : public std::runtime_error
  * symbols. At most 16384 of the windows are used. An offset constellation is treated as two real
  * ones: before the decisions, the taps of one part are those of the other, rotated by 90° and half
  * a symbol later; which of the two is I is open, too.
+ *
+ * Two are searched for, one of them for samples less their mean, which has a constant then; the other one is
+ * returned if it has less than half of its error, relative to the variance of the points decided.
  * \param window of the view: which samples are the symbol's own
  * \param carrier null, or for complex points: receives the carrier of the output with the most
  * extreme kurtosis (track_power()), of view.count symbols. The equalizer's output is then rotated back

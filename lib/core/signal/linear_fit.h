@@ -59,7 +59,7 @@ public:
         }
     }
 
-    // Loads as many windows of the view as there is room for, less their mean.
+    // Loads as many windows of the view as there is room for.
     void load(const feature_view& view)
     {
         d_count = std::min(view.count, d_which.size());
@@ -73,7 +73,23 @@ public:
                     d_windows[i * d_inputs + k] = at[0];
             }
         }
-        remove_mean();
+        std::fill(d_mean.begin(), d_mean.end(), T{});
+        d_has_constant = false;
+        find_covariance();
+    }
+
+    // Subtracts the mean from the windows loaded: the equalizer has a constant then.
+    void remove_mean()
+    {
+        d_has_constant = true;
+        for (std::size_t i = 0; i < d_count; ++i)
+            for (std::size_t k = 0; k < d_inputs; ++k)
+                d_mean[k] += d_windows[i * d_inputs + k];
+        for (T& each : d_mean)
+            each /= static_cast<double>(d_count);
+        for (std::size_t i = 0; i < d_count; ++i)
+            for (std::size_t k = 0; k < d_inputs; ++k)
+                d_windows[i * d_inputs + k] -= d_mean[k];
         find_covariance();
     }
 
@@ -179,7 +195,7 @@ public:
         return true;
     }
 
-    // Least squares to known labels.
+    // Least squares to known labels, with a constant after remove_mean().
     bool know(const std::uint8_t* labels)
     {
         for (std::size_t i = 0; i < d_count; ++i)
@@ -189,6 +205,15 @@ public:
 
     // Of the windows, before it was subtracted.
     const std::vector<T>& mean() const { return d_mean; }
+    // Variance of the points decided or known: 1 if all are equally frequent.
+    double spread() const
+    {
+        const T mean = mean_point();
+        double sum = 0;
+        for (std::size_t i = 0; i < d_count; ++i)
+            sum += std::norm(d_points[d_labels[i]] - mean);
+        return sum / static_cast<double>(d_count);
+    }
     const std::uint8_t* labels() const { return d_labels.data(); }
 
     linear_equalizer made()
@@ -214,19 +239,6 @@ public:
 private:
     // The fourth moment of a Gaussian variable of power 1.
     static constexpr double of_noise = is_complex ? 2 : 3;
-
-    void remove_mean()
-    {
-        std::fill(d_mean.begin(), d_mean.end(), T{});
-        for (std::size_t i = 0; i < d_count; ++i)
-            for (std::size_t k = 0; k < d_inputs; ++k)
-                d_mean[k] += d_windows[i * d_inputs + k];
-        for (T& each : d_mean)
-            each /= static_cast<double>(d_count);
-        for (std::size_t i = 0; i < d_count; ++i)
-            for (std::size_t k = 0; k < d_inputs; ++k)
-                d_windows[i * d_inputs + k] -= d_mean[k];
-    }
 
     // To be added to outputs of windows with their mean.
     T constant() const
@@ -309,11 +321,17 @@ private:
         return solve(d_work, d_inputs, d_taps, 1);
     }
 
+    T mean_point() const
+    {
+        T sum{};
+        for (std::size_t i = 0; i < d_count; ++i)
+            sum += d_points[d_labels[i]];
+        return sum / static_cast<double>(d_count);
+    }
+
     bool least_squares()
     {
-        d_constant = 0;
-        for (std::size_t i = 0; i < d_count; ++i)
-            d_constant += d_points[d_labels[i]] / static_cast<double>(d_count);
+        d_constant = d_has_constant ? mean_point() : T{};
         correlate([&](std::size_t i) { return d_points[d_labels[i]] - d_constant; });
         return solve_for(ridge);
     }
@@ -339,8 +357,9 @@ private:
 
     std::size_t d_count = 0, d_inputs;
     std::vector<T> d_windows; // (count, inputs)
-    std::vector<T> d_mean;    // of the windows loaded, subtracted from them
-    T d_constant{};           // mean of the points decided or known, of the outputs too
+    std::vector<T> d_mean;    // subtracted from the windows, or 0
+    bool d_has_constant = false;
+    T d_constant{}; // mean of the points decided or known, if it has one
     std::vector<std::size_t> d_which;
     std::vector<T> d_points, d_covariance, d_work, d_y, d_taps, d_best;
     std::vector<std::uint8_t> d_labels;
