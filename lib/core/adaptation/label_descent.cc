@@ -21,7 +21,7 @@ label_descent::label_descent(const constellation& symbols,
       d_alternatives(symbols),
       d_change(simd::whole_lanes(d_responses.floats())),
       d_best(d_change),
-      d_kept(d_change.size() + longest * farthest * waveform.stride()),
+      d_kept(d_change.size() + most_together * waveform.stride()),
       d_kernels(&simd::active())
 {
     d_pairs.reserve(farthest);
@@ -174,39 +174,66 @@ std::size_t label_descent::visit_pairs(const stretch& all,
     return 0;
 }
 
+// Keeps the rest from a part on, as far as changes of a chain or a sequence reach. Returns its length.
+std::size_t label_descent::keep(const stretch& all, const known_part& part)
+{
+    const float* const known =
+        all.white + (all.last - all.first) * d_responses.waveform().stride();
+    const auto n = std::min(d_kept.size(), static_cast<std::size_t>(known - part.white));
+    std::copy_n(part.white, n, d_kept.begin());
+    return n;
+}
+
+// Adds what it gains; the choice has the former label then.
+void label_descent::change(const stretch& all, choice& made, float& gain)
+{
+    gain += find_gain(all, made.symbol, made.label) +
+            2 * prior_gain(all, made.symbol, made.label);
+    take(part_of(all, made.symbol), d_change);
+    std::swap(all.labels[made.symbol], made.label);
+}
+
+bool label_descent::try_sequence(const stretch& all, const choice* choices, std::size_t n)
+{
+    const known_part part = part_of(all, choices[0].symbol);
+    const std::size_t kept = keep(all, part);
+    std::array<choice, most_together> made;
+    float gain = 0;
+    for (std::size_t i = 0; i < n; ++i)
+        change(all, made[i] = choices[i], gain);
+    if (gain > 0)
+        return true;
+    for (std::size_t i = 0; i < n; ++i)
+        all.labels[made[i].symbol] = made[i].label;
+    std::copy_n(d_kept.begin(), kept, part.white);
+    return false;
+}
+
 // Changes two labels, and while that gains nothing, the later one that is then most likely wrong, too.
 // Returns the last symbol if the chain gains, else 0.
 std::size_t
 label_descent::try_chain(const stretch& all, std::size_t end, choice first, choice second)
 {
     const known_part part = part_of(all, first.symbol);
-    float* const start = part.white;
-    const float* const known =
-        all.white + (all.last - all.first) * d_responses.waveform().stride();
-    const auto n = std::min(d_kept.size(), static_cast<std::size_t>(known - start));
-    std::copy_n(start, n, d_kept.begin());
-    std::array<choice, longest> before;
+    const std::size_t kept = keep(all, part);
+    std::array<choice, longest> made;
     std::array<float, longest> likelihoods; // of all changes up to each
     std::size_t changed = 0;
     float gain = 0;
     for (choice next = first; next.symbol && changed < longest;) {
-        gain += find_gain(all, next.symbol, next.label) +
-                2 * prior_gain(all, next.symbol, next.label);
-        take(part_of(all, next.symbol), d_change);
+        change(all, made[changed] = next, gain);
         likelihoods[changed] = changed ? likelihood(gain) : 0; // visit() knows it alone
-        before[changed++] = { next.symbol,
-                              std::exchange(all.labels[next.symbol], next.label) };
-        if (changed > 1 && gain > 0)
+        if (++changed > 1 && gain > 0)
             return next.symbol;
         next = changed == 1 ? second : most_likely_behind(all, next.symbol, end);
     }
     for (float sum = 0; changed--;) { // of those that the label is part of
         sum += likelihoods[changed];
         if (all.error_odds)
-            all.error_odds[before[changed].symbol].together += sum;
-        all.labels[before[changed].symbol] = before[changed].label;
+            all.error_odds[made[changed].symbol].together += sum;
+        all.labels[made[changed].symbol] = made[changed].label;
     }
-    std::copy_n(d_kept.begin(), n, start);
+    std::copy_n(d_kept.begin(), kept, part.white);
     return 0;
 }
 

@@ -92,21 +92,28 @@ public:
                             std::size_t symbol,
                             std::size_t end,
                             const match* found = nullptr);
+    //! Another label of a symbol.
+    struct choice {
+        std::size_t symbol;
+        std::uint8_t label;
+    };
+    /*! Changes labels together, if that gains.
+     * \param choices n of them, at most most_together, in the order of their symbols
+     * \return whether they are changed */
+    bool try_sequence(const stretch& all, const choice* choices, std::size_t n);
+    static constexpr std::size_t most_together = 64;
     //! Labels that were tried so far: what costs.
     std::size_t tries() const { return d_tries; }
 
 private:
     static constexpr std::size_t farthest = 8; // symbols of a pair
-    static constexpr std::size_t longest = 8;  // labels that change together
+    static constexpr std::size_t longest = 8;  // labels of a chain
+    static_assert(longest * farthest <= most_together);
 
     // A later symbol, and the products of the responses: of the former's dimensions, of its.
     struct neighbour {
         std::size_t later;
         float products[2][2];
-    };
-    struct choice {
-        std::size_t symbol;
-        std::uint8_t label;
     };
     // What is known of a symbol's response, from so many floats on.
     struct known_part {
@@ -133,6 +140,8 @@ private:
     }
     float likelihood(float gain) const;
     static void take(const known_part& part, const aligned_floats& change);
+    std::size_t keep(const stretch& all, const known_part& part);
+    void change(const stretch& all, choice& made, float& gain);
     void find_pairs();
 
     label_responses d_responses;

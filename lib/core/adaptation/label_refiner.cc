@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <limits>
 #include <utility>
 
@@ -22,6 +24,11 @@ constexpr double white = 0.1;
 constexpr std::size_t explored_first = 16, explored_later = 64;
 static_assert(explored_later % explored_first == 0);
 constexpr std::size_t most_rounds = 4; // of pairs
+// Sequences are searched for in one of so many windows, until they are worth it: until of the labels that are
+// wrong by their error probabilities they correct such a part.
+constexpr std::size_t searched_first = 64;
+constexpr double worth = 0.125;
+constexpr double worth_remembered = 65536; // symbols
 
 // The part of the points that have a neighbour in the same direction as the first point's.
 double part_with_neighbour(const constellation& symbols)
@@ -47,6 +54,7 @@ label_refiner::label_refiner(const constellation& symbols,
                              const expected_waveform& trained,
                              std::size_t batch)
     : d_descent(symbols, trained),
+      d_search(symbols),
       d_kernels(&simd::active()),
       d_batch(batch),
       d_planes(trained.is_complex() ? 2 : 1),
@@ -78,7 +86,8 @@ void label_refiner::reset()
     d_bias.reset();
     d_scatter.reset();
     d_drift.reset();
-    d_distance = d_runs = 0;
+    d_distance = d_runs = d_corrected = d_wrong = 0;
+    d_found.searches = false;
     d_found.phase_weights = {};
     d_found.known = false;
 }
@@ -100,8 +109,8 @@ double label_refiner::fading() const
     return std::exp(-static_cast<double>(d_batch) / memory);
 }
 
-// The linear prediction of the residual, from its autocorrelation.
-void label_refiner::find_whitening(std::size_t n)
+// Adds a residual's autocorrelation.
+void label_refiner::correlate(std::size_t n)
 {
     if (d_planes == 2)
         times_i(d_rest.data(), n, d_turned.data());
@@ -117,6 +126,12 @@ void label_refiner::find_whitening(std::size_t n)
             std::complex<double>(with_later(d_rest),
                                  d_planes == 2 ? -with_later(d_turned) : 0);
     }
+}
+
+// The linear prediction of the residual, from its autocorrelation.
+void label_refiner::find_whitening()
+{
+    const std::size_t lags = d_descent.responses().lags();
     // The normal equations of the prediction: Σ_k a(k) r(j - k) = r(j).
     for (std::size_t j = 0; j < lags; ++j) {
         for (std::size_t k = 0; k <= j; ++k)
@@ -156,8 +171,35 @@ void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
     d_found.phase_weights = d_phases.solve();
 }
 
+/* Searches for sequences, in all windows or in some, and finds whether that is worth it.
+ * `changed` is called with the first and the last symbol of each that was changed. */
+template <typename Changed>
+void label_refiner::search_sequences(const label_descent::stretch& all,
+                                     std::size_t first,
+                                     std::size_t end,
+                                     Changed changed)
+{
+    d_search.use(d_descent);
+    const std::size_t step =
+        (d_found.searches ? 1 : searched_first) * sequence_search::step;
+    const std::size_t own = sequence_search::window - sequence_search::step;
+    double searched = 0, corrected = 0, wrong = 0;
+    for (std::size_t at = first; at + sequence_search::window <= end; at += step) {
+        corrected += static_cast<double>(d_search.visit(d_descent, all, at, changed));
+        searched += static_cast<double>(std::min(step, own));
+    }
+    if (searched == 0)
+        return;
+    for (std::size_t i = first; i < end; ++i)
+        wrong += d_odds[i].probability();
+    const double keep = std::exp(-static_cast<double>(d_batch) / worth_remembered);
+    d_corrected = keep * d_corrected + corrected / searched;
+    d_wrong = keep * d_wrong + wrong / static_cast<double>(end - first);
+    d_found.searches = d_corrected > worth * d_wrong;
+}
+
 // Visits symbol by symbol, in a second round those near a changed label; then pairs, and the
-// symbols near changed pairs, as long as one gains. Returns the number of changes.
+// symbols near changed pairs, as long as one gains; then sequences. Returns the number of changes.
 std::size_t label_refiner::descend(std::uint8_t* labels)
 {
     const std::size_t first = d_first + margin, end = d_batch - first;
@@ -207,6 +249,8 @@ std::size_t label_refiner::descend(std::uint8_t* labels)
             }
         visit_due(false);
     }
+    search_sequences(all, first, end, changed);
+    visit_due(false);
     for (std::size_t i = first; i < end; ++i)
         d_error_probabilities[i] = d_odds[i].probability();
     return changes;
@@ -231,7 +275,9 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
         turn_samples(judge, samples * d_planes);
         judge.rest(labels, d_first, last, d_rest.data());
     }
-    find_whitening(samples);
+    if (!(d_correlation[0].real() > 0))
+        correlate(samples); // the first time by labels that are not refined
+    find_whitening();
     d_found.taps = judge.taps();
     if (d_found.waveform_number != judge.waveform().number()) {
         d_found.table = judge.waveform().now().table();
@@ -247,7 +293,9 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     if (changes) { // the filter was fitted to labels some of which were wrong
         judge.relearn(labels);
         d_found.taps = judge.taps();
+        judge.rest(labels, d_first, last, d_rest.data());
     }
+    correlate(samples);
     const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
@@ -340,6 +388,9 @@ void label_refiner::state(archive& members)
     members("drift", d_drift);
     members("distance", d_distance);
     members("runs", d_runs, 0.0, 1e15);
+    members("searches", d_found.searches);
+    members("corrected", d_corrected, 0.0, 1e6);
+    members("wrong", d_wrong, 0.0, 1e6);
     members("energies", d_found.energies, 0.0f, 1e3f);
     members.numbers("trials",
                     &d_found.trials.data()->count,

@@ -10,6 +10,7 @@
 #include "core/adaptation/pattern_bias.h"
 #include "core/adaptation/residual_drift.h"
 #include "core/adaptation/residual_scatter.h"
+#include "core/adaptation/sequence_search.h"
 #include "core/adaptation/waveform_judge.h"
 
 #include <limits>
@@ -18,12 +19,14 @@ namespace gr::adann::core {
 
 /*! Refines the labels of a waveform_judge's batch: for each symbol the nearest other points are
  * tried (label_descent), in two rounds, as one change may make others worth a try. Then pairs of
- * symbols that an echo couples are tried, in up to four rounds, as long as one gains.
+ * symbols that an echo couples are tried, in up to four rounds, as long as one gains. Last,
+ * sequence_search looks at windows: at all while it corrects an eighth as many labels as are wrong, else at one
+ * in 64.
  *
  * The waveform is the judge's, passed through its filter, which is then fitted again to the
  * changed labels. Complex samples are rotated back by the residual phase of the carrier
  * (residual_phases). The residual is whitened by a linear prediction over three symbols,
- * estimated from some 8192 latest symbols. Nothing is allocated after construction. */
+ * estimated from the refined labels of some 8192 latest symbols. Nothing is allocated after construction. */
 class label_refiner
 {
 public:
@@ -80,10 +83,16 @@ public:
 private:
     static constexpr std::size_t margin = 2; // symbols that hold most of a response
 
-    void find_whitening(std::size_t samples);
+    void correlate(std::size_t samples);
+    void find_whitening();
     void turn_samples(waveform_judge& judge, std::size_t floats);
     double fading() const;
     std::size_t descend(std::uint8_t* labels);
+    template <typename Changed>
+    void search_sequences(const label_descent::stretch& all,
+                          std::size_t first,
+                          std::size_t end,
+                          Changed changed);
     void find_matches(std::size_t first, std::size_t end);
     float find_power_along(const std::uint8_t* labels);
     double find_runs() const;
@@ -94,6 +103,9 @@ private:
     }
 
     label_descent d_descent;
+    sequence_search d_search;
+    // Parts of the labels: that sequences correct, that are wrong; sums with worth_remembered.
+    double d_corrected = 0, d_wrong = 0;
     const simd::kernels* d_kernels;
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // first symbol whose residual is known

@@ -14,7 +14,11 @@ constexpr float hopeless = 28;
 // ln of the likelihood ratio by which changes of two labels interact: that is considered at all, and that
 // distinguishes states.
 constexpr float meeting = 0.3f, parting = 1;
-constexpr float strong = 0.25f; // product of two responses of a pair, of one's energy
+// Products of two responses of a pair, of one's energy: that both may change though neither does alone, and
+// that both cost hardly more, 2 (1 - product), than one.
+constexpr float strong = 0.25f, coupled = 0.4f;
+// Of d_depth: more finds no more on the partial-response links of docs/results/refinement.md.
+constexpr float deepest = 25;
 } // namespace
 
 label_trellis::label_trellis(const constellation& symbols)
@@ -48,6 +52,7 @@ void label_trellis::find_products(const label_descent& signal)
 {
     d_power = signal.power();
     d_reach = d_distinct = d_strong = 0;
+    d_is_coupled = false;
     float own = 0, added = 0;
     for (std::size_t later = 0; later <= memory; ++later) {
         float most = 0;
@@ -69,10 +74,11 @@ void label_trellis::find_products(const label_descent& signal)
             d_distinct = later;
         if (later > 0 && most > strong * own)
             d_strong = later;
+        d_is_coupled |= later > 0 && most > coupled * own;
     }
     for (std::size_t d = 0; d < 2; ++d)
         d_inverse[d] = d < d_dimensions ? 1 / d_products[0][3 * d] : 0;
-    d_depth = unlikely;
+    d_depth = std::min(unlikely + added, deepest);
 }
 
 void label_trellis::use(const label_descent& signal, float noise, const float* powers)
@@ -364,18 +370,20 @@ void label_trellis::go_forward(std::size_t first, std::size_t last)
             for (std::size_t a = 0; a < own.all; ++a) {
                 const float larger =
                     posterior_ratio<has_priors>(own, k, a, matched, left, 0);
-                const promise later =
-                    d_strong && d_unsure[k] && larger > -hopeless
-                        ? promise_of<has_priors>(from, k, own.of[a], last)
-                        : promise{};
-                if (larger + later.ratio < -d_depth)
-                    continue;
                 const float loss = has_priors ? prior_loss(k, a) : 0;
                 const float probability = likelihood(larger - loss);
                 const float extrinsic = has_priors ? likelihood(std::max(lost, loss)) : 1;
-                if (from.forward * probability * likelihood(later.ratio) * extrinsic >
-                    improbable)
-                    go(a + 1, probability, extrinsic, std::max(from.due, later.due));
+                const float weight = from.forward * probability * extrinsic;
+                promise later;
+                if (!(weight > improbable && larger > -d_depth)) {
+                    if (!d_strong || !d_unsure[k] || larger < -hopeless)
+                        continue;
+                    later = promise_of<has_priors>(from, k, own.of[a], last);
+                    if (larger + later.ratio < -d_depth ||
+                        weight * likelihood(later.ratio) < improbable)
+                        continue;
+                }
+                go(a + 1, probability, extrinsic, std::max(from.due, later.due));
             }
         }
         std::array<std::uint16_t, most_branches> places;

@@ -48,6 +48,7 @@ public:
         simd::lanes; //!< that are looked at on each side
     static constexpr std::size_t window = block + 2 * around;
     static constexpr std::size_t most_alternatives = 16;
+    static constexpr std::size_t memory = sizeof(std::uint64_t); //!< labels of a state
     //! Negative ln of the likelihood ratio from which on a label, or a path, is ignored.
     static constexpr float unlikely = 7;
 
@@ -95,15 +96,18 @@ public:
     }
     //! The largest of them, of neighbours; their extrinsic ones where these are larger.
     float largest_ratio(std::size_t at) const { return d_best[at]; }
-    //! The residual along a symbol's response, squared, and what it is with an alternative.
+    //! The residual along a symbol's response, squared.
     float residual(std::size_t at) const { return d_residuals[at]; }
+    //! What it is with an alternative, of that alone.
     float residual(std::size_t at, std::size_t alternative) const
     {
         return d_residuals[at] - 2 * of(at).of[alternative].gain(d_matches[at]);
     }
+    /*! Whether two labels that change together cost hardly more than one alone: then residual() of an alternative
+     * alone says little of what it is with those that change with it. */
+    bool is_coupled() const { return d_is_coupled; }
 
 private:
-    static constexpr std::size_t memory = sizeof(std::uint64_t); // labels of a state
     static constexpr std::size_t most_states = 64;
     static constexpr std::size_t most_branches = most_states * (most_alternatives + 1);
     static constexpr std::size_t slots = 2048; // more than branches of a step
@@ -241,6 +245,7 @@ private:
     std::size_t d_reach = 0;    // symbols whose responses meet
     std::size_t d_distinct = 0; // latest labels by which states differ
     std::size_t d_strong = 0; // those that may change together though neither does alone
+    bool d_is_coupled = false;
     std::array<block_matrix, memory + 1> d_products{}; // of a symbol and later ones
     std::array<float, memory + 1> d_most{};            // gain by two changes together
     std::array<float, 2> d_inverse{};                  // of a response's energy

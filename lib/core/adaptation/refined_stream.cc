@@ -14,12 +14,14 @@ constexpr float much_more = 2; // power, of another signal
 // Symbols: between two looks at what noise does not explain; how long that lasts.
 constexpr std::size_t look_every = 512;
 constexpr double unexplained_lasts = statistics_memory;
+constexpr std::size_t most_rounds = 2; // of a search for sequences
 } // namespace
 
 refined_stream::refined_stream(const constellation& symbols,
                                const expected_waveform& waveform,
                                std::size_t least_delay)
     : d_descent(symbols, waveform),
+      d_search(symbols),
       d_kernels(&simd::active()),
       d_delay(std::max(d_descent.responses().before() + d_descent.responses().behind() +
                            2 * block,
@@ -157,8 +159,10 @@ void refined_stream::refine(const refinement& signal)
     if (d_has_priors)
         weigh();
     if (signal.known && d_taken >= block + span) {
-        if (std::exchange(d_used, signal.number) != signal.number)
+        if (std::exchange(d_used, signal.number) != signal.number) {
             d_descent.use(signal);
+            d_search.use(d_descent);
+        }
         // The symbols whose neighbours the block makes known.
         const std::size_t first = d_past - d_descent.responses().before();
         d_descent.responses().subtract_waveform(&d_refined[first],
@@ -173,7 +177,7 @@ void refined_stream::refine(const refinement& signal)
     // As far back as explained() looks, or the response of what is visited again reaches.
     if (d_whitened >= d_descent.responses().behind() + 2 * block +
                           std::max(block, d_descent.responses().before())) {
-        visit();
+        visit(signal.searches);
         const std::size_t end = size - span;
         watch(&d_white[(end - 3 * block) * stride]);
         const auto first = d_refined.begin() + (end - 2 * block);
@@ -211,7 +215,7 @@ void refined_stream::refine(const refinement& signal)
 
 // The symbols whose response is there for the first time, and those of the block before that
 // a label has changed near.
-void refined_stream::visit()
+void refined_stream::visit(bool searches)
 {
     const std::size_t size = d_past + block,
                       stride = d_descent.responses().waveform().stride();
@@ -248,7 +252,8 @@ void refined_stream::visit()
                 changed(i, i);
     };
     visit_due();
-    for (bool gains = d_descent.has_pairs(); gains;) {
+    searches = searches && d_whitened >= sequence_search::window + span;
+    for (bool gains = !searches && d_descent.has_pairs(); gains;) {
         gains = false;
         known = begin;
         d_descent.responses().find_matches(
@@ -259,6 +264,11 @@ void refined_stream::visit()
                 changed(i, later);
                 gains = true;
             }
+        visit_due();
+    }
+    for (std::size_t round = 0; searches && round < most_rounds; ++round) {
+        if (!d_search.visit(d_descent, all, end - sequence_search::window, changed))
+            break;
         visit_due();
     }
 }

@@ -9,6 +9,7 @@
 #include "core/adaptation/label_descent.h"
 #include "core/adaptation/label_posteriors.h"
 #include "core/adaptation/residual_scatter.h"
+#include "core/adaptation/sequence_search.h"
 #include "core/signal/bit_priors.h"
 #include "core/signal/windows.h"
 #include "core/tracking/hindsight.h"
@@ -96,7 +97,7 @@ private:
                    : nullptr;
     }
     void refine(const refinement& signal);
-    void visit();
+    void visit(bool searches);
     void find_posteriors();
     //! Of the symbol that is so far from the next one, 1 to delay().
     float* posteriors_of(std::size_t back)
@@ -109,6 +110,7 @@ private:
     void watch(const float* residual);
 
     label_descent d_descent;
+    sequence_search d_search;
     residual_phases d_phases;
     const simd::kernels* d_kernels;
     const std::size_t d_delay;

@@ -7,6 +7,7 @@ void refinement::assign(const refinement& other)
 {
     known = other.known;
     number = other.number;
+    searches = other.searches;
     taps = other.taps;
     whitening = other.whitening;
     power = other.power;

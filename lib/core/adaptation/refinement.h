@@ -42,7 +42,8 @@ struct refinement {
     void assign(const refinement& other);
     //! Symbols before each one from which whitening predicts.
     static constexpr std::size_t predicted_from = 3;
-    bool known = false;       //!< false: labels stay as they are
+    bool known = false;    //!< false: labels stay as they are
+    bool searches = false; //!< for label sequences (sequence_search): they are worth it
     std::uint64_t number = 0; //!< changes with the filters
     //! (2 filter_reach sps + 1) taps of the filter after the waveform; then its offset.
     std::vector<std::complex<float>> taps;
