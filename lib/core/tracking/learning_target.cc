@@ -142,10 +142,10 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     measure_noise(found.residual + d_power * d_soft.hidden_noise(decisions, n));
     if (!(part > 0))
         return { expected, {} };
-    d_slope += (slope - d_slope) / blocks_averaged;
+    d_turns = std::min(d_turns + 1, blocks_averaged);
+    d_slope += (slope - d_slope) / d_turns;
     d_slope = d_slope < least_slope ? 0 : std::min(d_slope, most_slope);
     const float turning = d_soft.turning(decisions, n) / part;
-    d_turns = std::min(d_turns + 1, blocks_averaged);
     d_turning += (std::min(turning, 1.0f) - d_turning) / d_turns;
     // A harmonic mean soon forgets the large values of a loss.
     const float excess = std::max(d_soft.excess(decisions, n) / part, least_excess);

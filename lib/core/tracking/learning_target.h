@@ -132,7 +132,7 @@ private:
     // Averages of soft_decisions::slope(), which is 0
     // where decisions are sure, turning() and excess().
     float d_slope = 0, d_turning = 0, d_excess = 1;
-    float d_turns = 0; // blocks in the mean d_turning
+    float d_turns = 0; // blocks in the means d_slope and d_turning
     float d_power;     // of a sample of the waveform
     // Mean squares of a sample: learnt noise; the residual, on average and in the latest block.
     float d_learnt_noise, d_noise = 0, d_latest_noise = 0;
