@@ -85,8 +85,9 @@ bool label_descent::try_others(const stretch& all,
 {
     const std::uint8_t now = all.labels[symbol];
     const auto& others = d_alternatives.of(now);
-    std::uint8_t best = now;
-    float most = 0, likelihoods = 1; // of all, relative to that of the label as it was
+    std::uint8_t best = now, second = now;
+    float most = 0, next = -std::numeric_limits<float>::max();
+    float likelihoods = 1; // of all, relative to that of the label as it was
     for (std::size_t i = 0; i < others.size(); ++i) {
         const label_alternatives::other_label& other = others[i];
         const float prior = prior_gain(all, symbol, other.label);
@@ -100,13 +101,18 @@ bool label_descent::try_others(const stretch& all,
         if (all.error_odds)
             likelihoods += likelihood(gain);
         if (gain > most) {
-            most = gain;
-            best = other.label;
+            next = std::exchange(most, gain);
+            second = std::exchange(best, other.label);
             std::swap(d_best, d_change);
+        } else if (gain > next) {
+            next = gain;
+            second = other.label;
         }
     }
-    if (all.error_odds)
+    if (all.error_odds) {
         all.error_odds[symbol].alone = likelihoods / likelihood(most) - 1;
+        all.error_odds[symbol].other = second;
+    }
     if (best == now)
         return false;
     take(part_of(all, symbol), d_best);

@@ -45,6 +45,7 @@ public:
      * label is another one: it alone, and together with others. */
     struct odds {
         float alone = 0, together = 0;
+        std::uint8_t other = 0; //!< the likeliest other label alone, where there is one
         //! That the label is wrong.
         float probability() const { return 1 - 1 / (1 + alone + together); }
     };

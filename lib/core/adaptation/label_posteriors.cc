@@ -33,7 +33,7 @@ label_posteriors::label_posteriors(const constellation& symbols)
 {
 }
 
-void label_posteriors::use(const label_descent& signal)
+void label_posteriors::use(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
     const float all = std::accumulate(d_counts.begin(), d_counts.end(), 0.0f);
@@ -46,7 +46,7 @@ void label_posteriors::use(const label_descent& signal)
         d_energies[label] *= keep;
         d_counts[label] *= keep;
     }
-    d_trellis.use(signal, d_noise, d_powers.data());
+    d_trellis.use(signal, is_deep, d_noise, d_powers.data());
 }
 
 void label_posteriors::write(std::size_t symbol, float* posteriors) const

@@ -26,8 +26,8 @@ public:
 
     explicit label_posteriors(const constellation& symbols);
 
-    //! The signal from now on. Allocates nothing, as find().
-    void use(const label_descent& signal);
+    //! The signal from now on. Allocates nothing, as find(). \param is_deep as label_trellis has it
+    void use(const label_descent& signal, bool is_deep = false);
     /*! Those of a block in the middle of a window.
      * \param labels,matches of the window, `window` each, kept until write() is done
      * \param fresh how many at its end are others than in the latest call, a block before:

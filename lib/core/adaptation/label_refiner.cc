@@ -3,6 +3,7 @@
 
 #include "core/adaptation/time_constants.h"
 #include "core/common/cholesky.h"
+#include "core/common/split_mix.h"
 #include "core/signal/rotate.h"
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <numeric>
 #include <utility>
 
 namespace gr::adann::core {
@@ -29,6 +31,10 @@ constexpr std::size_t most_rounds = 4; // of pairs
 constexpr std::size_t searched_first = 64;
 constexpr double worth = 0.125;
 constexpr double worth_remembered = 65536; // symbols
+// Part of the labels: where more are wrong, sequences that explain the samples best fit the noise.
+constexpr double most_wrong = 0.03;
+// The same of single labels: then the residual is that of the network's decisions.
+constexpr double most_wrong_drawn = 0.1;
 
 // The part of the points that have a neighbour in the same direction as the first point's.
 double part_with_neighbour(const constellation& symbols)
@@ -74,6 +80,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_nothing(trained),
       d_found(d_nothing),
       d_odds(batch),
+      d_drawn(batch),
       d_error_probabilities(batch, std::numeric_limits<float>::quiet_NaN())
 {
     reset();
@@ -107,6 +114,31 @@ void label_refiner::forget()
 double label_refiner::fading() const
 {
     return std::exp(-static_cast<double>(d_batch) / memory);
+}
+
+// Whether so many of the latest batch's labels are wrong that the likeliest ones fit the noise.
+bool label_refiner::many_wrong() const
+{
+    const double sum = std::accumulate(
+        d_odds.begin(), d_odds.end(), 0.0, [](double all, const auto& odds) {
+            return all + odds.probability();
+        });
+    return sum > most_wrong_drawn * static_cast<double>(d_batch);
+}
+
+/* Draws each label from its posterior, of it and the likeliest other one: the residual of these has the power and the
+ * spectrum of the noise (the stochastic expectation step of EM). That of the likeliest labels lacks what they take for
+ * signal, that is in its band. */
+void label_refiner::draw_labels(const std::uint8_t* labels)
+{
+    std::copy_n(labels, d_batch, d_drawn.begin());
+    std::uint64_t random = d_found.number % explored_later; // as exploration: forget()
+    for (std::size_t i = 0; i < d_batch; ++i)
+        if (const auto& odds = d_odds[i]; odds.alone > 0) {
+            const double drawn = std::ldexp(static_cast<double>(split_mix(random)), -64);
+            if (drawn * (1 + odds.alone) < odds.alone)
+                d_drawn[i] = odds.other;
+        }
 }
 
 // Adds a residual's autocorrelation.
@@ -195,7 +227,8 @@ void label_refiner::search_sequences(const label_descent::stretch& all,
     const double keep = std::exp(-static_cast<double>(d_batch) / worth_remembered);
     d_corrected = keep * d_corrected + corrected / searched;
     d_wrong = keep * d_wrong + wrong / static_cast<double>(end - first);
-    d_found.searches = d_corrected > worth * d_wrong;
+    d_found.searches = d_corrected > worth * d_wrong &&
+                       wrong < most_wrong * static_cast<double>(end - first);
 }
 
 // Visits symbol by symbol, in a second round those near a changed label; then pairs, and the
@@ -289,12 +322,15 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     float* const white = known_white();
     d_descent.responses().whiten(d_rest.data(), samples, white);
 
+    std::copy_n(labels, d_batch, d_drawn.begin());
     const std::size_t changes = descend(labels);
     if (changes) { // the filter was fitted to labels some of which were wrong
         judge.relearn(labels);
         d_found.taps = judge.taps();
-        judge.rest(labels, d_first, last, d_rest.data());
     }
+    if (d_search.is_coupled() || !many_wrong())
+        draw_labels(labels);
+    judge.rest(d_drawn.data(), d_first, last, d_rest.data());
     correlate(samples);
     const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;

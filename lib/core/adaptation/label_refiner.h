@@ -83,6 +83,8 @@ public:
 private:
     static constexpr std::size_t margin = 2; // symbols that hold most of a response
 
+    bool many_wrong() const;
+    void draw_labels(const std::uint8_t* labels);
     void correlate(std::size_t samples);
     void find_whitening();
     void turn_samples(waveform_judge& judge, std::size_t floats);
@@ -124,6 +126,7 @@ private:
     const refinement d_nothing;
     refinement d_found;
     std::vector<label_descent::odds> d_odds;
+    std::vector<std::uint8_t> d_drawn; // labels for the spectrum of the noise
     std::vector<float> d_error_probabilities;
 };
 

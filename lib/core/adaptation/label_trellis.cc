@@ -48,7 +48,7 @@ label_trellis::label_trellis(const constellation& symbols)
     }
 }
 
-void label_trellis::find_products(const label_descent& signal)
+void label_trellis::find_products(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
     d_reach = d_distinct = d_strong = 0;
@@ -78,12 +78,15 @@ void label_trellis::find_products(const label_descent& signal)
     }
     for (std::size_t d = 0; d < 2; ++d)
         d_inverse[d] = d < d_dimensions ? 1 / d_products[0][3 * d] : 0;
-    d_depth = std::min(unlikely + added, deepest);
+    d_depth = is_deep || d_is_coupled ? std::min(unlikely + added, deepest) : unlikely;
 }
 
-void label_trellis::use(const label_descent& signal, float noise, const float* powers)
+void label_trellis::use(const label_descent& signal,
+                        bool is_deep,
+                        float noise,
+                        const float* powers)
 {
-    find_products(signal);
+    find_products(signal, is_deep);
     const auto inverse = [&](std::size_t label) {
         return powers ? 1 / powers[label] : 1.0f;
     };

@@ -55,9 +55,14 @@ public:
     explicit label_trellis(const constellation& symbols);
 
     /*! The signal from now on.
+     * \param is_deep whether labels are decided together where changes have to be many before they gain: always where
+     * they are coupled
      * \param noise its power, over signal.power()
      * \param powers null, or of the noise of each of the M labels, over the mean */
-    void use(const label_descent& signal, float noise = 1, const float* powers = nullptr);
+    void use(const label_descent& signal,
+             bool is_deep,
+             float noise = 1,
+             const float* powers = nullptr);
     /*! Decides a window.
      * \param labels,matches of the window, `window` each, kept while they are asked for
      * \param fresh how many at its end are others than in the latest call, a block before:
@@ -178,7 +183,7 @@ private:
     };
 
     const label_changes& of(std::size_t at) const { return d_changes[d_labels[at]]; }
-    void find_products(const label_descent& signal);
+    void find_products(const label_descent& signal, bool is_deep);
     void look(std::size_t fresh);
     void look_at_pairs();
     std::size_t last_near(std::size_t first) const;

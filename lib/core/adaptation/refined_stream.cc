@@ -189,7 +189,7 @@ void refined_stream::refine(const refinement& signal)
         if (refines)
             std::copy_n(first, block, final);
         if (refines && d_is_soft)
-            find_posteriors();
+            find_posteriors(signal.searches);
         else
             d_matched = 0;
     } else {
@@ -252,7 +252,8 @@ void refined_stream::visit(bool searches)
                 changed(i, i);
     };
     visit_due();
-    searches = searches && d_whitened >= sequence_search::window + span;
+    searches = (searches || d_search.is_coupled()) &&
+               d_whitened >= sequence_search::window + span;
     for (bool gains = !searches && d_descent.has_pairs(); gains;) {
         gains = false;
         known = begin;
@@ -274,7 +275,7 @@ void refined_stream::visit(bool searches)
 }
 
 // Of the block that is final now.
-void refined_stream::find_posteriors()
+void refined_stream::find_posteriors(bool searches)
 {
     const std::size_t size = d_past + block,
                       stride = d_descent.responses().waveform().stride();
@@ -283,7 +284,7 @@ void refined_stream::find_posteriors()
     const std::size_t first = end - label_posteriors::window;
     std::size_t fresh = block;
     if (std::exchange(d_soft_used, d_used) != d_used) {
-        d_soft.use(d_descent);
+        d_soft.use(d_descent, searches);
         d_matched = 0;
     }
     if (d_matched < label_posteriors::window) {

@@ -98,7 +98,7 @@ private:
     }
     void refine(const refinement& signal);
     void visit(bool searches);
-    void find_posteriors();
+    void find_posteriors(bool searches);
     //! Of the symbol that is so far from the next one, 1 to delay().
     float* posteriors_of(std::size_t back)
     {

@@ -26,7 +26,9 @@ public:
     explicit sequence_search(const constellation& symbols);
 
     //! The signal from now on.
-    void use(const label_descent& signal) { d_trellis.use(signal); }
+    void use(const label_descent& signal) { d_trellis.use(signal, true); }
+    //! Whether responses overlap so much that a descent over single labels and pairs is hardly worth it.
+    bool is_coupled() const { return d_trellis.is_coupled(); }
     /*! Looks at a window.
      * \param first of its symbols: those from `step` on are decided
      * \param changed called with the first and the last symbol of each sequence that was changed

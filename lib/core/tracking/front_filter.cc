@@ -69,22 +69,21 @@ void front_filter_settings::check() const
 }
 
 front_filter::front_filter(const model& behind, const front_filter_settings& settings)
-    : front_filter(std::make_shared<const expected_waveform>(waveform_of(behind)),
-                   behind.window,
-                   behind.symbols,
+    : front_filter(behind,
+                   std::make_shared<const expected_waveform>(waveform_of(behind)),
                    settings)
 {
 }
 
-front_filter::front_filter(std::shared_ptr<const expected_waveform> waveform,
-                           const window_geometry& window,
-                           const constellation& symbols,
+front_filter::front_filter(const model& behind,
+                           const std::shared_ptr<const expected_waveform>& waveform,
                            const front_filter_settings& settings)
-    : d_stream(make_stream(waveform, window, symbols, settings)),
-      d_recovery(d_stream, waveform, symbols),
+    : d_stream(make_stream(waveform, behind.window, behind.symbols, settings)),
+      d_recovery(d_stream, waveform, behind.symbols),
+      d_decides_well(d_stream.target.is_outdone_by(behind.symbol_error_rate)),
       d_own(block),
       d_unfiltered(d_stream.carrier ? 2 * (d_stream.history.sample(most_apart * block) +
-                                           window.samples())
+                                           behind.window.samples())
                                     : 0),
       d_training(most_training)
 {
@@ -248,11 +247,12 @@ std::size_t front_filter::due()
     return symbols / block;
 }
 
-// Whether decisions count as sure: after a training sequence, whose taps have more error than the
-// model's noise from which posteriors are computed, and while the filter is lost.
+// Whether decisions count as sure: where the network decides far better than linear estimates, after a training
+// sequence, whose taps have more error than the model's noise from which posteriors are computed, and while the
+// filter is lost.
 bool front_filter::is_hard() const
 {
-    return d_recovery.state() == recovery_state::trained ||
+    return d_decides_well || d_recovery.state() == recovery_state::trained ||
            !d_recovery.explains(d_stream);
 }
 

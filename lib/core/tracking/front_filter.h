@@ -214,9 +214,8 @@ public:
     void state(archive& members);
 
 private:
-    front_filter(std::shared_ptr<const expected_waveform> waveform,
-                 const window_geometry& window,
-                 const constellation& symbols,
+    front_filter(const model& behind,
+                 const std::shared_ptr<const expected_waveform>& waveform,
                  const front_filter_settings& settings);
 
     //! In symbols.
@@ -238,6 +237,7 @@ private:
 
     tracked_stream d_stream;
     recovery d_recovery;
+    bool d_decides_well; // the network: learning_target::is_outdone_by()
     pace d_pace;
     bool d_starts = false;
     level_change d_changed_level = level_change::none; // by the latest call of filter()

@@ -52,6 +52,11 @@ public:
     float power() const { return d_power; } //!< the waveform's: mean square of a sample
     //! Variance of an unbiased linear estimate of a symbol, by the learnt noise.
     float variance() const { return d_soft.variance(); }
+    //! Whether decisions are a better target than posterior means: soft_decisions.
+    bool is_outdone_by(double symbol_error_rate) const
+    {
+        return d_soft.is_outdone_by(symbol_error_rate);
+    }
 
     //! Whether decisions have been uncertain, so that posterior means are the target.
     bool is_uncertain() const { return d_slope > 0; }

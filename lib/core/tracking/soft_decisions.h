@@ -52,6 +52,10 @@ public:
     std::size_t window() const { return d_window; }
     //! Variance of an unbiased linear estimate.
     float variance() const { return d_parts.front().variance; }
+    /*! Whether decisions with this symbol error rate know more of symbols than the linear estimates: most of the
+     * variance is interference, and the estimates would be wrong several times as often (union bound over
+     * neighbours). The taps are better taught by such decisions. NaN: not known, false. */
+    bool is_outdone_by(double symbol_error_rate) const;
 
     /*! Finds the posteriors of n symbols.
      * \param labels of the first of them; window() + reach() more before it, reach() after the last
@@ -98,7 +102,9 @@ private:
         std::vector<float> by;
         float variance = 0; // of an unbiased estimate
     };
-    part estimator(const expected_waveform& waveform, std::size_t missing) const;
+    part estimator(const expected_waveform& waveform,
+                   std::size_t missing,
+                   bool interferes = true) const;
     soft_decision
     posterior(std::uint8_t label, std::complex<float> z, float variance) const;
 
@@ -109,6 +115,8 @@ private:
     std::size_t d_pitch;
     aligned_floats d_pulse;    // (dimensions, symbols of the pulse, stride), by symbol
     std::vector<part> d_parts; // for 0 to window missing symbols
+    float d_alone = 0;         // variance without interference
+    double d_neighbours = 0;   // of a point, on average
 };
 
 } // namespace gr::adann::core
