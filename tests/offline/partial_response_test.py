@@ -64,8 +64,8 @@ def wrong(model, samples, labels, **settings):
     return np.mean(measure_network(model, samples, labels, settings)["ber"][2:])
 
 
-# Errors come in events of some three symbols. With 150 errors of the Viterbi algorithm or more, four deviations are less
-# than the factors here.
+# Errors come in events of some three symbols. With 150 errors of the Viterbi algorithm or more, four deviations are
+# less than the factors here.
 @pytest.mark.parametrize("name, taps, snr, times", [
     ("pam2", [1, 2, 1], 10, 1.5),                        # PR2, "Proakis B"
     ("pam2", [0.227, 0.46, 0.688, 0.46, 0.227], 13, 2),  # "Proakis C"
