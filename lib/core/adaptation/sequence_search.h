@@ -20,6 +20,7 @@ class sequence_search
 {
 public:
     static constexpr std::size_t window = label_trellis::window;
+    static_assert(window <= label_descent::most_together);
     //! Symbols by which one window starts after another.
     static constexpr std::size_t step = label_trellis::block;
 
