@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <boost/test/unit_test.hpp>
+#include <cmath>
+#include <functional>
 #include <random>
 
 using namespace gr::adann::core;
