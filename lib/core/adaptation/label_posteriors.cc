@@ -67,7 +67,7 @@ void label_posteriors::write(std::size_t symbol, float* posteriors) const
         if (d_trellis.largest_ratio(at) <= least_ln)
             return;
         for (std::size_t a = 0; a < d_trellis.neighbours(at); ++a) {
-            const float p = std::exp(std::min(d_trellis.ratio(at, a), 40.0f));
+            const float p = d_trellis.likelihood(at, a);
             float& its = posteriors[d_trellis.label(at, a)];
             sum += its = std::max(p, its);
         }

@@ -21,7 +21,7 @@ namespace gr::adann::core {
  * tried (label_descent), in two rounds, as one change may make others worth a try. Then pairs of
  * symbols that an echo couples are tried, in up to four rounds, as long as one gains. Last,
  * sequence_search looks at windows: at all while it corrects an eighth as many labels as are wrong, else at one
- * in 64.
+ * in 64, or one of a batch.
  *
  * The waveform is the judge's, passed through its filter, which is then fitted again to the
  * changed labels. Complex samples are rotated back by the residual phase of the carrier

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
-#include <utility>
 
 namespace gr::adann::core {
 
@@ -52,7 +51,6 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
     d_reach = d_distinct = d_strong = 0;
-    d_is_coupled = false;
     float own = 0, added = 0;
     for (std::size_t later = 0; later <= memory; ++later) {
         float most = 0;
@@ -74,11 +72,15 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep)
             d_distinct = later;
         if (later > 0 && most > strong * own)
             d_strong = later;
-        d_is_coupled |= later > 0 && most > coupled * own;
     }
     for (std::size_t d = 0; d < 2; ++d)
         d_inverse[d] = d < d_dimensions ? 1 / d_products[0][3 * d] : 0;
-    d_depth = is_deep || d_is_coupled ? std::min(unlikely + added, deepest) : unlikely;
+    d_depth = is_deep || is_coupled() ? std::min(unlikely + added, deepest) : unlikely;
+}
+
+bool label_trellis::is_coupled() const
+{
+    return *std::max_element(d_most.begin() + 1, d_most.end()) > coupled * d_most[0];
 }
 
 void label_trellis::use(const label_descent& signal,
@@ -441,7 +443,7 @@ void label_trellis::decide_alone(std::size_t at)
     auto& found = d_found[at];
     float sum = found[0] = 1;
     for (std::size_t a = 0; a < own.all; ++a)
-        sum += found[a + 1] = likelihood(ratio(at, a));
+        sum += found[a + 1] = likelihood(at, a);
     for (std::size_t a = 0; a <= own.all; ++a)
         found[a] /= sum;
 }

@@ -79,7 +79,7 @@ public:
               const float* priors = nullptr);
 
     // Of a symbol that is decided:
-    //! Whether probability() has it. Else its neighbours are as decided: only ratio() counts.
+    //! Whether probability() has it. Else its neighbours are as decided: only likelihood() counts.
     bool is_unsure(std::size_t at) const { return d_unsure[at]; }
     //! Number of alternatives, those that are neighbours first, and of these.
     std::size_t alternatives(std::size_t at) const { return of(at).all; }
@@ -94,12 +94,13 @@ public:
     }
     float probability_as_decided(std::size_t at) const { return d_found[at][0]; }
     std::uint8_t most_probable(std::size_t at) const;
-    //! ln of the likelihood ratio of an alternative, of that alone, the priors included.
-    float ratio(std::size_t at, std::size_t alternative) const
+    //! Likelihood of an alternative alone, over that of the label decided, the priors included.
+    float likelihood(std::size_t at, std::size_t alternative) const
     {
-        return posterior_ratio(of(at), at, alternative, d_matches[at], d_residuals[at]);
+        return likelihood(
+            posterior_ratio(of(at), at, alternative, d_matches[at], d_residuals[at]));
     }
-    //! The largest of them, of neighbours; their extrinsic ones where these are larger.
+    //! ln of the largest of them, of neighbours; of the extrinsic ones where these are larger.
     float largest_ratio(std::size_t at) const { return d_best[at]; }
     //! The residual along a symbol's response, squared.
     float residual(std::size_t at) const { return d_residuals[at]; }
@@ -110,7 +111,7 @@ public:
     }
     /*! Whether two labels that change together cost hardly more than one alone: then residual() of an alternative
      * alone says little of what it is with those that change with it. */
-    bool is_coupled() const { return d_is_coupled; }
+    bool is_coupled() const;
 
 private:
     static constexpr std::size_t most_states = 64;
@@ -250,7 +251,6 @@ private:
     std::size_t d_reach = 0;    // symbols whose responses meet
     std::size_t d_distinct = 0; // latest labels by which states differ
     std::size_t d_strong = 0; // those that may change together though neither does alone
-    bool d_is_coupled = false;
     std::array<block_matrix, memory + 1> d_products{}; // of a symbol and later ones
     std::array<float, memory + 1> d_most{};            // gain by two changes together
     std::array<float, 2> d_inverse{};                  // of a response's energy

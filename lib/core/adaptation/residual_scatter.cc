@@ -17,7 +17,9 @@ constexpr double quartile_normal = 0.6745; // standard deviations
 constexpr double heavier =
     0.85;                  // deviations of a Gaussian variable, over those of real noise
 constexpr double sure = 4; // standard deviations of a count
-// Additional variance of a count, so that a single stretch counts where noise has hardly any.
+constexpr double overlap =
+    2; // stretches that a symbol is in, but for those of one symbol
+// Added to the limit of a count, for each stretch that a single peak is in: counts are whole, but fade.
 constexpr double rounding = 0.25;
 // Symbols at each edge of a disturbance that may be wrong without being detected.
 constexpr double an_edge = 16;
@@ -97,17 +99,22 @@ struct noise {
     }
 };
 
-// By how much a count significantly exceeds the `part` of `total` that noise has.
-double surplus(double count, double total, double part)
+// By how much a count significantly exceeds the `part` of `total` that noise has. A single peak of noise is in
+// `overlap` of them.
+double surplus(double count, double total, double part, double overlap)
 {
     const double usual = part * total;
-    return count > usual + sure * std::sqrt(usual) + rounding ? count - usual : 0;
+    return count > usual + sure * std::sqrt(usual) + overlap * rounding ? count - usual
+                                                                        : 0;
 }
 
 enum class side { both, low };
 
 // Number of a histogram's stretches that noise does not explain.
-double unexplained(const std::vector<float>& counts, double most_freedom, side which)
+double unexplained(const std::vector<float>& counts,
+                   double most_freedom,
+                   double overlap,
+                   side which)
 {
     const cumulated found(counts);
     const double total = found.all();
@@ -119,8 +126,9 @@ double unexplained(const std::vector<float>& counts, double most_freedom, side w
         const double part = std::erfc(heavier * level / std::sqrt(2)) / 2;
         const double higher = total - found.below[usual.bin(level) + 1];
         if (which == side::both)
-            above = std::max(above, surplus(higher, total, part));
-        below = std::max(below, surplus(found.below[usual.bin(-level)], total, part));
+            above = std::max(above, surplus(higher, total, part, overlap));
+        below = std::max(below,
+                         surplus(found.below[usual.bin(-level)], total, part, overlap));
     }
     return above + below;
 }
@@ -207,13 +215,15 @@ double residual_scatter::unexplained_errors(std::size_t classes) const
                              : 0;
     };
     const double most_changes = 2 * static_cast<double>(half(difference_length)) * values;
-    double symbols = symbols_of(unexplained(d_differences, most_changes, side::low),
-                                difference_length);
+    double symbols = symbols_of(
+        unexplained(d_differences, most_changes, overlap, side::low), difference_length);
     for (std::size_t k = 0; k < lengths; ++k) {
         const double most_freedom = static_cast<double>(std::size_t{ 1 } << k) * values;
         symbols = std::max(
             symbols,
-            symbols_of(unexplained(d_stretches[k], most_freedom, side::both), k));
+            symbols_of(
+                unexplained(d_stretches[k], most_freedom, k ? overlap : 1, side::both),
+                k));
     }
     return (1 - 1 / static_cast<double>(classes)) * symbols / d_count;
 }

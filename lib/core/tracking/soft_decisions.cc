@@ -14,9 +14,10 @@ namespace {
 // beyond which a posterior, 1 - 1e-7, is 1 as a float.
 constexpr float sure = 16;
 constexpr std::size_t most_floats = 128; // of a window, whose covariance is solved
-// Variance of a linear estimate over that without interference: ordinary channels have 1 to 1.4, those with deep notches
-// 2 to 20. And part of the estimates' errors that decisions make. On 75 random channels means were the better target
-// where a network made more than that, and as good or far worse where it made less.
+// Variance of a linear estimate over that without interference: ordinary channels have 1 to 1.4, those
+// with deep notches 2 to 20. And part of the estimates' errors that decisions make. Chosen on 75 random
+// channels (docs/results/refinement.md): means were the better target where a network made more errors than
+// that, and as good or far worse where it made fewer.
 constexpr float interfered = 4;
 constexpr double far_fewer = 0.4;
 

@@ -85,7 +85,6 @@ BOOST_AUTO_TEST_CASE(a_run_that_no_single_label_and_no_pair_mends_is_found)
 {
     duobinary link;
     const std::size_t begin = 16, end = 80; // whole responses
-    const auto before = link.labels;
     for (std::size_t i = begin; i < end; ++i)
         link.descent.visit(link.all(), i);
     // A single label moves an end of the run at best.
