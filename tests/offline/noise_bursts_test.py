@@ -37,7 +37,8 @@ def test_what_follows_a_burst_is_decided_behind_the_filter(name):
     samples, labels = link(name, TRAINING, 0, 1, 1)
     model = train(samples, labels, name, SPS, 6, TrainingSettings.fitted(TRAINING, core.constellation(name))).model
     samples, labels = link(name, SYMBOLS, 0.6, 5.6, 2)
-    found = equalize_captures(model, [Capture(samples)], {"frozen": dict(mode="off"), "default": {}})[0]
+    settings = {"frozen": dict(mode="off"), "default": dict(mode="lockstep")}
+    found = equalize_captures(model, [Capture(samples)], settings)[0]
     wrong = {each: run.labels[0] != labels for each, run in found.items()}
     at = np.arange(SYMBOLS) % PERIOD
     last = np.arange(SYMBOLS) >= SYMBOLS // 2
