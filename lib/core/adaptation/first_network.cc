@@ -66,13 +66,14 @@ bool is_better(const network& trained,
     decider decides(trained);
     const prepared_network first(trained), second(in_use);
     waveform_judge judge(*linear.waveform, linear.window, count);
+    const label_noise equal_noise(linear.symbols.size());
     unsigned won = 0, lost = 0;
     std::vector<std::uint8_t> by_trained(count), by_other(count);
     for (const auto& [windows, labels] : parts) {
         decides.decide(first, windows, by_trained.data());
         decides.decide(second, windows, by_other.data());
         judge.look(windows, labels);
-        const auto votes = judge.compare(by_trained.data(), by_other.data());
+        const auto votes = judge.compare(by_trained.data(), by_other.data(), equal_noise);
         won += votes.first;
         lost += votes.second;
     }

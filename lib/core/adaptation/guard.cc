@@ -253,7 +253,8 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         return false;
     for (const candidate which : { offline, adaptive, last_good })
         if (which != d_in_use && is_compared(which)) {
-            const auto votes = d_judge->compare(d_decisions[which].data(), used);
+            const auto votes =
+                d_judge->compare(d_decisions[which].data(), used, d_refiner->noise());
             d_rivals[which].better.add(votes.first, votes.second);
             d_rivals[which].worse.add(votes.second, votes.first);
         }

@@ -40,6 +40,10 @@ void label_alternatives::use(const refinement& signal, const label_responses& re
         for (std::size_t e = 0; e < dimensions; ++e)
             energy[d][e] = responses.product(0, d, e);
     d_least_energy = std::numeric_limits<float>::max();
+    d_energy_along = responses.find_energy_along();
+    const auto& noise = signal.label_noise;
+    d_is_weighted =
+        std::any_of(noise.begin(), noise.end(), [](float factor) { return factor != 1; });
     for (std::size_t now = 0; now < d_others.size(); ++now)
         for (std::size_t i = 0; i < d_others[now].size(); ++i) {
             other_label& other = d_others[now][i];
@@ -55,6 +59,12 @@ void label_alternatives::use(const refinement& signal, const label_responses& re
             for (float& step : other.step)
                 step *= std::sqrt(d_energies[change]);
             other.whole = std::sqrt(d_energies[change]) * affine;
+            if (d_is_weighted) {
+                other.weight = 1 / noise[other.label];
+                other.less_weight = 1 / noise[now] - other.weight;
+                other.bias = power * static_cast<float>(dimensions) *
+                             std::log(noise[now] / noise[other.label]);
+            }
             for (std::size_t context = 0; context < d_contexts; ++context) {
                 const std::size_t trial =
                     (context * d_others.size() + now) * refinement::most_others + i;

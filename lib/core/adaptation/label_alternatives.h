@@ -28,6 +28,9 @@ public:
         std::uint8_t label;
         float step[2], least;
         float whole; // along() of the change itself
+        // Where noise depends on the label: 1 over its power, over the mean; that of the label now less it;
+        // twice the power times ln of the ratio of the densities where no residual is left.
+        float weight = 1, less_weight = 0, bias = 0;
 
         float along(const label_responses::match& found) const
         {
@@ -37,6 +40,12 @@ public:
         bool is_candidate(const label_responses::match& found, float prior = 0) const
         {
             return along(found) + prior > least;
+        }
+        /*! Of a gain, what it is where noise depends on the label.
+         * \param along energy of the residual along the symbol's response */
+        float weighted(float gain, float along) const
+        {
+            return weight * gain + less_weight * along + bias;
         }
         //! Half of what the affine part says that it gains.
         float half_gain(const label_responses::match& found) const
@@ -79,9 +88,14 @@ public:
                       const label_responses::match& found,
                       float prior = 0) const
     {
-        return d_others[*there][i].along(found) + prior >
-               d_least_matches[trials_of(there) + i];
+        const other_label& other = d_others[*there][i];
+        if (d_is_weighted) {
+            const float half = other.half_gain(found);
+            prior += other.weighted(2 * half, d_energy_along(found)) / 2 - half;
+        }
+        return other.along(found) + prior > d_least_matches[trials_of(there) + i];
     }
+    const label_responses::energy_along& energy_along() const { return d_energy_along; }
     //! What the change of a label to another was worth by its match, and by the whole waveform.
     void learn_trial(const std::uint8_t* there,
                      std::size_t i,
@@ -103,6 +117,8 @@ private:
     std::vector<float> d_energies,
         d_affine_energies; // (M, M), the former over the latter
     float d_least_energy = 0;
+    label_responses::energy_along d_energy_along;
+    bool d_is_weighted = false; // whether noise depends on the label
     const std::size_t d_contexts;
     std::vector<change_trials> d_trials; // as refinement has them
     std::vector<float> d_least_matches;  // of each, from which on along() is worth a try

@@ -22,6 +22,7 @@ label_descent::label_descent(const constellation& symbols,
       d_change(simd::whole_lanes(d_responses.floats())),
       d_best(d_change),
       d_kept(d_change.size() + most_together * waveform.stride()),
+      d_label_noise(symbols.size(), 1.0f),
       d_kernels(&simd::active())
 {
     d_pairs.reserve(farthest);
@@ -30,6 +31,7 @@ label_descent::label_descent(const constellation& symbols,
 void label_descent::use(const refinement& signal)
 {
     d_power = power_of(signal);
+    d_label_noise = signal.label_noise;
     d_responses.use(signal);
     d_alternatives.use(signal, d_responses);
     find_pairs();
@@ -88,6 +90,7 @@ bool label_descent::try_others(const stretch& all,
     std::uint8_t best = now, second = now;
     float most = 0, next = -std::numeric_limits<float>::max();
     float likelihoods = 1; // of all, relative to that of the label as it was
+    const float along = d_alternatives.energy_along()(found);
     for (std::size_t i = 0; i < others.size(); ++i) {
         const label_alternatives::other_label& other = others[i];
         const float prior = prior_gain(all, symbol, other.label);
@@ -95,7 +98,7 @@ bool label_descent::try_others(const stretch& all,
             !d_alternatives.is_candidate(all.labels + symbol, i, found, prior))
             continue;
         const float by_samples = find_gain(all, symbol, other.label);
-        const float gain = by_samples + 2 * prior;
+        const float gain = other.weighted(by_samples, along) + 2 * prior;
         if (explores)
             d_alternatives.learn_trial(all.labels + symbol, i, found, by_samples);
         if (all.error_odds)

@@ -40,6 +40,8 @@ public:
     const label_responses& responses() const { return d_responses; }
     const label_alternatives& alternatives() const { return d_alternatives; }
     float power() const { return d_power; } //!< of the noise, for likelihoods
+    //! Of each label: that of its noise, over power().
+    const std::vector<float>& label_noise() const { return d_label_noise; }
 
     /*! The likelihoods of what was tried, over that of the labels as they are, summed where a
      * label is another one: it alone, and together with others. */
@@ -151,6 +153,7 @@ private:
     aligned_floats d_change, d_best; // of whitened samples, by another label
     std::vector<float> d_kept;       // of the rest, before one
     float d_power = 0;               // of the noise, for likelihoods
+    std::vector<float> d_label_noise;
     std::size_t d_tries = 0;
     const simd::kernels* d_kernels;
 };

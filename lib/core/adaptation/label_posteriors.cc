@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 namespace gr::adann::core {
 
@@ -18,35 +17,18 @@ constexpr float margin = 1.03f;
 constexpr float shown_by_sequences = 0.8f;
 // Of a symbol's noise, over the mean, else it is disturbed; of the mean, over that of refinement.
 constexpr float most_power = 10, least_noise = 0.01f;
-constexpr float remembered = 512;            // blocks, of the noise
-constexpr float labels_remembered = 1 << 16; // symbols, of the noise of each label
-constexpr float prior = 64;                  // symbols of each label, of the mean noise
+constexpr float remembered = 512; // blocks, of the noise
 } // namespace
 
 label_posteriors::label_posteriors(const constellation& symbols)
-    : d_classes(symbols.size()),
-      d_dimensions(symbols.dimensions()),
-      d_trellis(symbols),
-      d_energies(symbols.size()),
-      d_counts(symbols.size()),
-      d_powers(symbols.size())
+    : d_classes(symbols.size()), d_dimensions(symbols.dimensions()), d_trellis(symbols)
 {
 }
 
 void label_posteriors::use(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
-    const float all = std::accumulate(d_counts.begin(), d_counts.end(), 0.0f);
-    const float mean =
-        std::accumulate(d_energies.begin(), d_energies.end(), 0.0f) / std::max(all, 1.0f);
-    const float keep = std::min(1.0f, labels_remembered / std::max(all, 1.0f));
-    for (std::size_t label = 0; label < d_classes; ++label) {
-        d_powers[label] =
-            mean > 0 ? (d_energies[label] / mean + prior) / (d_counts[label] + prior) : 1;
-        d_energies[label] *= keep;
-        d_counts[label] *= keep;
-    }
-    d_trellis.use(signal, is_deep, d_noise, d_powers.data());
+    d_trellis.use(signal, is_deep, d_noise);
 }
 
 void label_posteriors::write(std::size_t symbol, float* posteriors) const
@@ -117,7 +99,7 @@ void label_posteriors::find(const std::uint8_t* labels,
 }
 
 /* The power of the residual along symbols' responses, averaged over the labels' posteriors
- * (expectation maximization): of a block, and of each label. */
+ * (expectation maximization). */
 void label_posteriors::learn_noise()
 {
     const float dimensions = static_cast<float>(d_dimensions);
@@ -125,26 +107,21 @@ void label_posteriors::learn_noise()
     for (std::size_t i = around; i < around + block; ++i) {
         if (!std::isfinite(d_trellis.residual(i)))
             continue;
-        const auto add = [&](std::uint8_t label, float part, float residual) {
+        const auto add = [&](float part, float residual) {
             const float left = residual / (dimensions * d_power);
-            const float energy = left > 0 ? part * std::min(left, most_power) : 0;
-            sum += energy;
-            d_energies[label] += energy;
-            d_counts[label] += part;
+            sum += left > 0 ? part * std::min(left, most_power) : 0;
         };
         if (!d_trellis.is_unsure(i)) {
-            add(d_labels[i], 1, d_trellis.residual(i));
+            add(1, d_trellis.residual(i));
             continue;
         }
         if (d_trellis.is_coupled()) {
-            add(d_labels[i], 1, d_trellis.residual(i) / shown_by_sequences);
+            add(1, d_trellis.residual(i) / shown_by_sequences);
             continue;
         }
-        add(d_labels[i], d_trellis.probability_as_decided(i), d_trellis.residual(i));
+        add(d_trellis.probability_as_decided(i), d_trellis.residual(i));
         for (std::size_t a = 0; a < d_trellis.alternatives(i); ++a)
-            add(d_trellis.label(i, a),
-                d_trellis.probability(i, a),
-                d_trellis.residual(i, a));
+            add(d_trellis.probability(i, a), d_trellis.residual(i, a));
     }
     d_blocks = std::min(d_blocks + 1, remembered);
     d_noise += (sum / static_cast<float>(block) - d_noise) / d_blocks;

@@ -57,8 +57,6 @@ private:
     label_trellis d_trellis;
     float d_power = 0;               // of the noise, as refinement has it
     float d_noise = 1, d_blocks = 0; // over that, and of how many blocks
-    // Of each label: residual, in d_power; symbols; noise, over the mean.
-    std::vector<float> d_energies, d_counts, d_powers;
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const float* d_priors = nullptr; // (window, M), or null

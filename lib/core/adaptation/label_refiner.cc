@@ -71,6 +71,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_white((batch + refinement::predicted_from + simd::lanes) * trained.stride()),
       d_matches(batch + simd::lanes),
       d_due(batch),
+      d_noise(symbols.size()),
       d_bias(symbols.size(), symbols.dimensions()),
       d_scatter(trained.stride()),
       d_drift(trained.sps(), d_planes),
@@ -88,6 +89,8 @@ void label_refiner::reset()
 {
     std::fill(d_correlation.begin(), d_correlation.end(), 0.0);
     d_phases.reset();
+    d_noise.reset();
+    d_found.label_noise = d_noise.factors();
     d_bias.reset();
     d_scatter.reset();
     d_drift.reset();
@@ -335,6 +338,8 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
                     static_cast<float>(floats);
     d_found.power_along = find_power_along(labels);
+    d_noise.find();
+    d_found.label_noise = d_noise.factors();
     // The symbols whose error probabilities are known and whose residual is whitened.
     const std::size_t seen = d_first + std::max(margin, refinement::predicted_from);
     const float* const residual =
@@ -390,16 +395,45 @@ double label_refiner::find_runs() const
     return alone > 0 ? std::min(runs / alone, all) : 0;
 }
 
+// The noise of each label, from a residual along a symbol's response, and what it would be with the likeliest other
+// label.
+void label_refiner::learn_noise(std::size_t symbol,
+                                std::uint8_t label,
+                                const float* along)
+{
+    const label_responses& responses = d_descent.responses();
+    const float mean = d_descent.power() * static_cast<float>(responses.dimensions());
+    const auto add = [&](std::uint8_t its, float part, const float* step) {
+        float energy = 0;
+        for (std::size_t d = 0; d < responses.dimensions(); ++d) {
+            const float left = along[d] - step[d] * std::sqrt(responses.product(0, d, d));
+            energy += left * left;
+        }
+        d_noise.add(its, part, energy / mean);
+    };
+    constexpr float nothing[2] = {};
+    const label_descent::odds& odds = d_odds[symbol];
+    const float part = odds.alone / (1 + odds.alone);
+    add(label, 1 - part, nothing);
+    if (part > 0)
+        for (const auto& other : d_descent.alternatives().of(label))
+            if (other.label == odds.other)
+                add(other.label, part, other.step);
+}
+
 // Power of the residual along the symbols' responses, and its correlation with the labels.
 float label_refiner::find_power_along(const std::uint8_t* labels)
 {
     const std::size_t dimensions = d_descent.responses().dimensions();
+    const bool learns = d_found.known && (d_search.is_coupled() || !many_wrong());
     double energy = 0, values = 0;
     const auto take = [&](std::size_t symbol, const float* along) {
         for (std::size_t d = 0; d < dimensions; ++d)
             energy += double{ along[d] } * along[d];
         values += static_cast<double>(dimensions);
         d_bias.add(labels + symbol, along);
+        if (learns)
+            learn_noise(symbol, labels[symbol], along);
     };
     d_descent.responses().look_along(known_white(), d_first, d_batch - d_first, take);
     return values > 0 ? static_cast<float>(energy / values) : 0;
@@ -417,6 +451,7 @@ void label_refiner::state(archive& members)
         members.numbers(
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("phases", d_phases);
+    members("noise", d_noise);
     members("bias", d_bias);
     members("scatter", d_scatter);
     members("drift", d_drift);
@@ -425,6 +460,7 @@ void label_refiner::state(archive& members)
     members("searches", d_found.searches);
     members("corrected", d_corrected, 0.0, 1e6);
     members("wrong", d_wrong, 0.0, 1e6);
+    members("label_noise", d_found.label_noise, 1e-6f, 1e9f);
     members("energies", d_found.energies, 0.0f, 1e3f);
     members.numbers("trials",
                     &d_found.trials.data()->count,

@@ -12,6 +12,7 @@
 #include "core/adaptation/residual_scatter.h"
 #include "core/adaptation/sequence_search.h"
 #include "core/adaptation/waveform_judge.h"
+#include "core/signal/label_noise.h"
 
 #include <limits>
 
@@ -65,6 +66,8 @@ public:
                               : std::numeric_limits<double>::infinity();
     }
 
+    //! That of the labels, over power_along of the batch before.
+    const label_noise& noise() const { return d_noise; }
     //! Scatter of the residual power of symbols; fade_scatter() sets its time constant.
     const residual_scatter& scatter() const { return d_scatter; }
     //! Before refine(): multiplies the counts of the scatter and the drift.
@@ -97,6 +100,7 @@ private:
                           Changed changed);
     void find_matches(std::size_t first, std::size_t end);
     float find_power_along(const std::uint8_t* labels);
+    void learn_noise(std::size_t symbol, std::uint8_t label, const float* along);
     double find_runs() const;
     //! Whitened residual of the known part of the batch, with zeros around it.
     float* known_white()
@@ -116,6 +120,7 @@ private:
     std::vector<label_descent::match> d_matches;
     std::vector<std::uint8_t> d_due; // whether a symbol is to be visited
     residual_phase_filter d_phases;
+    label_noise d_noise;
     pattern_bias d_bias;
     residual_scatter d_scatter;
     residual_drift d_drift;

@@ -86,6 +86,23 @@ public:
     struct match {
         float along[2] = {}; // of each dimension
     };
+    //! The energy of a residual along a symbol's responses: noise, where the label is right.
+    struct energy_along {
+        float inverse[2] = {}; // of the energies of the responses
+
+        float operator()(const match& found) const
+        {
+            return found.along[0] * found.along[0] * inverse[0] +
+                   found.along[1] * found.along[1] * inverse[1];
+        }
+    };
+    energy_along find_energy_along() const
+    {
+        energy_along found;
+        for (std::size_t d = 0; d < d_dimensions; ++d)
+            found.inverse[d] = 1 / product(0, d, d);
+        return found;
+    }
     static constexpr std::size_t most_matched = 4 * simd::lanes; //!< at once
     /*! Finds the matches of consecutive symbols.
      * \param white whitened residual of the first one, with that of before() symbols before it,

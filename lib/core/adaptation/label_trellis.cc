@@ -73,8 +73,7 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep)
         if (later > 0 && most > strong * own)
             d_strong = later;
     }
-    for (std::size_t d = 0; d < 2; ++d)
-        d_inverse[d] = d < d_dimensions ? 1 / d_products[0][3 * d] : 0;
+    d_energy_along = signal.alternatives().energy_along();
     d_depth = is_deep || is_coupled() ? std::min(unlikely + added, deepest) : unlikely;
 }
 
@@ -83,14 +82,11 @@ bool label_trellis::is_coupled() const
     return *std::max_element(d_most.begin() + 1, d_most.end()) > coupled * d_most[0];
 }
 
-void label_trellis::use(const label_descent& signal,
-                        bool is_deep,
-                        float noise,
-                        const float* powers)
+void label_trellis::use(const label_descent& signal, bool is_deep, float noise)
 {
     find_products(signal, is_deep);
     const auto inverse = [&](std::size_t label) {
-        return powers ? 1 / powers[label] : 1.0f;
+        return 1 / signal.label_noise()[label];
     };
     for (std::size_t now = 0; now < d_classes; ++now) {
         label_changes& of = d_changes[now];
@@ -140,7 +136,7 @@ void label_trellis::look(std::size_t fresh)
     }
     for (std::size_t i = window - fresh; i < window; ++i) {
         const label_changes& own = of(i);
-        d_residuals[i] = residual_of(d_matches[i]);
+        d_residuals[i] = d_energy_along(d_matches[i]);
         float best = posterior_ratio(own, i, 0, d_matches[i], d_residuals[i], 0);
         for (std::size_t k = 1; k < own.near; ++k)
             best = std::max(best,
@@ -163,7 +159,7 @@ void label_trellis::look_at_pairs()
             const label_changes &own = of(i), &its = of(k);
             for (std::size_t a = 0; a < own.near; ++a) {
                 const auto matched = less(d_matches[k], product(own.of[a].step, later));
-                const float left = residual_of(matched);
+                const float left = d_energy_along(matched);
                 const float alone =
                     posterior_ratio(own, i, a, d_matches[i], d_residuals[i], 0);
                 for (std::size_t b = 0; b < its.near; ++b)
@@ -182,13 +178,6 @@ std::size_t label_trellis::last_near(std::size_t first) const
         if (d_unsure[k])
             last = k;
     return last;
-}
-
-// The residual along a symbol's response, squared: noise, where the label is right.
-float label_trellis::residual_of(const label_descent::match& matched) const
-{
-    return matched.along[0] * matched.along[0] * d_inverse[0] +
-           matched.along[1] * matched.along[1] * d_inverse[1];
 }
 
 // ln of the likelihood of an alternative over that of the label decided.
@@ -323,7 +312,7 @@ label_trellis::promise label_trellis::promise_of(const survivor& from,
         if (later < memory)
             matched = less(matched, from.taken[later]);
         const label_changes& its = of(k);
-        const float left = residual_of(matched);
+        const float left = d_energy_along(matched);
         for (std::size_t a = 0; a < its.near; ++a)
             if (const float more = posterior_ratio<has_priors>(its, k, a, matched, left);
                 more > most.ratio)
@@ -371,7 +360,7 @@ void label_trellis::go_forward(std::size_t first, std::size_t last)
                 };
             go(0, 1, has_priors ? likelihood(lost) : 1, from.due);
             const auto matched = less(d_matches[k], from.taken[0]);
-            const float left = residual_of(matched);
+            const float left = d_energy_along(matched);
             for (std::size_t a = 0; a < own.all; ++a) {
                 const float larger =
                     posterior_ratio<has_priors>(own, k, a, matched, left, 0);

@@ -57,12 +57,8 @@ public:
     /*! The signal from now on.
      * \param is_deep whether labels are decided together where changes have to be many before they gain: always where
      * they are coupled
-     * \param noise its power, over signal.power()
-     * \param powers null, or of the noise of each of the M labels, over the mean */
-    void use(const label_descent& signal,
-             bool is_deep,
-             float noise = 1,
-             const float* powers = nullptr);
+     * \param noise its power, over signal.power() */
+    void use(const label_descent& signal, bool is_deep, float noise = 1);
     /*! Decides a window.
      * \param labels,matches of the window, `window` each, kept while they are asked for
      * \param fresh how many at its end are others than in the latest call, a block before:
@@ -210,7 +206,6 @@ private:
         return { changed[0] * of[0] + changed[1] * of[2],
                  changed[0] * of[1] + changed[1] * of[3] };
     }
-    float residual_of(const label_descent::match& matched) const;
     float ratio(const label_changes& of,
                 std::size_t which,
                 const label_descent::match& matched,
@@ -253,14 +248,14 @@ private:
     std::size_t d_strong = 0; // those that may change together though neither does alone
     std::array<block_matrix, memory + 1> d_products{}; // of a symbol and later ones
     std::array<float, memory + 1> d_most{};            // gain by two changes together
-    std::array<float, 2> d_inverse{};                  // of a response's energy
-    std::vector<label_changes> d_changes;              // of each label
+    label_responses::energy_along d_energy_along;
+    std::vector<label_changes> d_changes; // of each label
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const label_descent::match* d_matches = nullptr;
     const float* d_priors = nullptr;    // (window, M), or null
     std::array<float, window> d_best{}; // posterior_ratio() of an alternative, from 0 on
-    std::array<float, window> d_residuals{}; // residual_of()
+    std::array<float, window> d_residuals{}; // energy_along of each
     // ln of the a priori probability of alternatives over that of the label decided.
     std::array<std::array<float, most_alternatives>, window> d_prior_ratios{};
     std::array<bool, window> d_unsure{};

@@ -12,6 +12,7 @@ void refinement::assign(const refinement& other)
     whitening = other.whitening;
     power = other.power;
     power_along = other.power_along;
+    label_noise = other.label_noise;
     phase_weights = other.phase_weights;
     energies = other.energies;
     trials = other.trials;

@@ -25,6 +25,7 @@ struct refinement {
     explicit refinement(const expected_waveform& waveform) //!< with room for the filters
         : taps(2 * filter_reach * waveform.sps() + 2),
           whitening(predicted_from * waveform.sps() + 1),
+          label_noise(waveform.classes(), 1.0f),
           table(waveform.table()),
           polynomial(waveform.polynomial().coefficients()),
           energies(waveform.classes() * waveform.classes(), 1.0f),
@@ -54,6 +55,10 @@ struct refinement {
         0; //!< mean square of the whitened residual of refined labels, per float
     //! Mean square along a symbol's response: the part of the noise that can change a decision.
     float power_along = 0;
+    std::vector<float>
+        label_noise; //!< (M): power of the noise of each label, over the mean
+    float noise_factor =
+        1; //!< that mean over power_along, which lacks what decisions hide
     //! Weights of the estimate of a carrier's residual phase, -1 to 1 (residual_phase_filter).
     residual_phases::weights phase_weights{};
     //! Of the expected_waveform, as following_waveform has changed them.

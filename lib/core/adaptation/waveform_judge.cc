@@ -179,12 +179,27 @@ void waveform_judge::solve_filter()
     std::copy(d_filter.begin(), d_filter.end(), d_taps_in_use.begin());
 }
 
-// Residual energy of symbols first to last - 1.
-double
-waveform_judge::residual(const std::uint8_t* labels, std::size_t first, std::size_t last)
+// Negative logarithm of the likelihood of symbols first to last - 1, but for a constant and a factor. Only symbols
+// with other labels than the rival's have noise of their own.
+double waveform_judge::loss(const std::uint8_t* labels,
+                            const std::uint8_t* rival,
+                            std::size_t first,
+                            std::size_t last,
+                            const label_noise& noise)
 {
+    const std::size_t stride = d_waveform.now().stride();
+    const double of_float = double{ this->noise() } * this->noise();
     rest(labels, first, last, d_rest.data());
-    return power(last - first);
+    double sum = power(last - first);
+    for (std::size_t i = first; i < last; ++i) {
+        if (labels[i] == rival[i])
+            continue;
+        const float* const own = &d_rest[(i - first) * stride];
+        const double factor = noise.factors()[labels[i]];
+        sum += (1 / factor - 1) * d_kernels->dot(own, own, stride) +
+               static_cast<double>(stride) * of_float * noise.logarithms()[labels[i]];
+    }
+    return sum;
 }
 
 // Energy of the residual of so many symbols.
@@ -287,7 +302,8 @@ void waveform_judge::forget()
 }
 
 waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,
-                                              const std::uint8_t* second)
+                                              const std::uint8_t* second,
+                                              const label_noise& noise)
 {
     const std::size_t begin = d_reach + filter_reach + around, end = d_batch - begin;
     votes found;
@@ -300,8 +316,9 @@ waveform_judge::votes waveform_judge::compare(const std::uint8_t* first,
         for (std::size_t k = i + 1; k < end && k <= last + 2 * around; ++k)
             if (first[k] != second[k])
                 last = k;
-        const double of_first = residual(first, i - around, last + 1 + around);
-        const double of_second = residual(second, i - around, last + 1 + around);
+        const double of_first = loss(first, second, i - around, last + 1 + around, noise);
+        const double of_second =
+            loss(second, first, i - around, last + 1 + around, noise);
         found.first += of_first < of_second;
         found.second += of_second < of_first;
         i = last;

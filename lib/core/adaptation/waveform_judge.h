@@ -11,6 +11,7 @@
 #include "core/adaptation/time_constants.h"
 #include "core/files/archive.h"
 #include "core/signal/expected_waveform.h"
+#include "core/signal/label_noise.h"
 #include "core/signal/windows.h"
 #include "core/tracking/normal_equations.h"
 
@@ -27,7 +28,7 @@ namespace gr::adann::core {
  * some 2048 symbols, with the decisions of the network in use, or better labels (relearn());
  * it is regularised towards the identity. The waveform itself is updated slowly
  * (following_waveform). Differences at less than nine symbols from each other count as one, with
- * one vote: by the residual over them and four symbols on each side. The statistics of the
+ * one vote: by the likelihood of the residual over them and four symbols on each side. The statistics of the
  * data do not matter. When the residual power of a batch is more than twice the earlier one,
  * the signal has changed: the filter starts over, and 2048 symbols pass before the next vote.
  *
@@ -60,9 +61,11 @@ public:
     struct votes {
         unsigned first = 0, second = 0;
     };
-    //! How often each of two decisions of look()'s batch explains its
-    //! samples() better than the other.
-    votes compare(const std::uint8_t* first, const std::uint8_t* second);
+    /*! How often each of two decisions of look()'s batch explains its samples() better than the other.
+     * \param noise of the labels */
+    votes compare(const std::uint8_t* first,
+                  const std::uint8_t* second,
+                  const label_noise& noise);
     //! The rms residual of a float with the labels of look(), over some 2048 latest symbols;
     //! the model's before the first one.
     float noise() const;
@@ -96,7 +99,11 @@ private:
     void gather();
     void gather_wave();
     void solve_filter();
-    double residual(const std::uint8_t* labels, std::size_t first, std::size_t last);
+    double loss(const std::uint8_t* labels,
+                const std::uint8_t* rival,
+                std::size_t first,
+                std::size_t last,
+                const label_noise& noise);
     double power(std::size_t symbols) const;
     void subtract(std::size_t first, std::size_t last, float* rest) const;
     void add_filtered(const aligned_floats& taps,

@@ -116,7 +116,7 @@ void constellation::find_structure()
     const std::size_t m = size();
     while (m >> (d_bits + 1))
         ++d_bits;
-    if (m < 2 || m > 256 || m != std::size_t{ 1 } << d_bits)
+    if (m < 2 || m > most_points || m != std::size_t{ 1 } << d_bits)
         refuse("constellation",
                std::to_string(m) + " points",
                "a power of two from 2 to 256, since a label is its bits");

@@ -104,6 +104,7 @@ public:
         return d_reflections;
     }
 
+    static constexpr std::size_t most_points = 256; //!< as labels are bytes
     static constexpr std::size_t most_neighbours =
         6; //!< as many points lie around one at the same distance
     //! Labels of the points that one may be taken for with no other point on the way.
@@ -133,7 +134,7 @@ private:
     std::vector<std::complex<float>> d_points, d_given;
     float d_distance = 0; // smallest of two points
     std::array<std::size_t, 2> d_levels{};
-    std::array<std::array<std::uint8_t, 256>, 2> d_level{};
+    std::array<std::array<std::uint8_t, most_points>, 2> d_level{};
     std::vector<std::vector<std::uint8_t>> d_symmetries, d_reflections;
     std::vector<std::vector<std::uint8_t>> d_neighbours;
 };

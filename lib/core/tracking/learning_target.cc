@@ -28,6 +28,7 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
                                  std::size_t symbols)
     : d_waveform(std::move(waveform)),
       d_soft(*d_waveform, alphabet),
+      d_label_noise(alphabet.size()),
       d_points(alphabet.unit_points()),
       d_expected(symbols * d_waveform->stride()),
       d_rest((symbols + d_soft.window()) * d_waveform->stride()),
@@ -49,7 +50,7 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i];
     soft_decision* const found = history.decisions(symbol);
-    d_soft.find(history.labels(symbol), d_rest.data(), n, d_excess, found);
+    d_soft.find(history.labels(symbol), d_rest.data(), n, d_excess, d_label_noise, found);
     for (std::size_t k = 0; k < n; ++k) {
         *history.estimates(symbol + k) =
             d_points[*history.labels(symbol + k)] + found[k].received;
@@ -137,6 +138,7 @@ learning_target::block learning_target::aim_block(const sample_history& history,
             sum += (samples[i] - expected[i]) * (samples[i] - expected[i]);
         return sum / static_cast<float>(history.sample(n));
     };
+    d_label_noise.find();
     tap_bank::measured found{};
     found.residual = mean_square();
     measure_noise(found.residual + d_power * d_soft.hidden_noise(decisions, n));

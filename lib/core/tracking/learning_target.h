@@ -114,6 +114,7 @@ public:
         d_slope = d_turning = d_turns = 0;
         d_excess = 1;
         d_noise = d_latest_noise = d_noise_blocks = 0;
+        d_label_noise.reset();
     }
     void state(archive& members)
     {
@@ -124,6 +125,7 @@ public:
         members("noise", d_noise, 0.0f, 1e12f);
         members("latest_noise", d_latest_noise, 0.0f, 1e12f);
         members("noise_blocks", d_noise_blocks, 0.0f, 1e3f);
+        members("label_noise", d_label_noise);
     }
 
 private:
@@ -132,6 +134,7 @@ private:
 
     std::shared_ptr<const expected_waveform> d_waveform;
     soft_decisions d_soft;
+    label_noise d_label_noise;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     aligned_floats d_expected, d_rest;
     // Averages of soft_decisions::slope(), which is 0

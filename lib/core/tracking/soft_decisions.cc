@@ -4,7 +4,9 @@
 #include "core/common/cholesky.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -151,6 +153,7 @@ void soft_decisions::find(const std::uint8_t* labels,
                           const float* residual,
                           std::size_t n,
                           float excess,
+                          label_noise& noise,
                           soft_decision* found) const
 {
     const auto around = static_cast<std::ptrdiff_t>(d_reach + d_window);
@@ -177,30 +180,40 @@ void soft_decisions::find(const std::uint8_t* labels,
                     by[d * d_dimensions] * point.real() +
                     (d_dimensions == 2 ? by[d * d_dimensions + 1] * point.imag() : 0.0f);
         }
-        found[i] = posterior(labels[i], { z[0], z[1] }, excess * of.variance);
+        found[i] = posterior(labels[i], { z[0], z[1] }, excess * of.variance, noise);
     }
 }
 
 // \param variance of z, of all dimensions
-soft_decision
-soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float variance) const
+soft_decision soft_decisions::posterior(std::uint8_t label,
+                                        std::complex<float> z,
+                                        float variance,
+                                        label_noise& noise) const
 {
     const float scale = d_dimensions == 2 ? variance : 2 * variance; // |z - P|² over it
     const std::complex<float> decided = d_points[label], off = z - decided,
                               linear = z / (1 + variance) - decided;
-    const float h = d_half_distance;
     // The nearest other point is at a distance of 2h or
     // more: the log-likelihood ratio is at least this.
-    if (4 * h * (h - std::abs(off)) > sure * scale)
+    const float h = d_half_distance, at = std::abs(off);
+    if ((2 * h - at) * (2 * h - at) / noise.largest() - at * at / noise.factors()[label] >
+        (sure + noise.span() * static_cast<float>(d_dimensions) / 2) * scale) {
+        noise.add(label, 1, at * at / variance);
         return { {}, off, linear, 0 };
-    float nearest = std::norm(off);
-    for (const auto& point : d_points)
-        nearest = std::min(nearest, std::norm(z - point));
+    }
+    // Negative logarithms of the points' likelihoods, but for a constant.
+    std::array<float, constellation::most_points> losses;
+    float least = std::numeric_limits<float>::max();
+    for (std::size_t m = 0; m < d_points.size(); ++m) {
+        losses[m] = std::norm(z - d_points[m]) / (noise.factors()[m] * scale) +
+                    static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
+        least = std::min(least, losses[m]);
+    }
     float total = 0, square = 0, across = 0, across_square = 0;
     std::complex<float> mean = 0;
-    for (const auto& point : d_points) {
-        const float weight = std::exp((nearest - std::norm(z - point)) / scale);
-        const std::complex<float> difference = point - decided;
+    for (std::size_t m = 0; m < d_points.size(); ++m) {
+        const float weight = losses[m] = std::exp(least - losses[m]);
+        const std::complex<float> difference = d_points[m] - decided;
         total += weight;
         mean += weight * difference;
         square += weight * std::norm(difference);
@@ -208,6 +221,8 @@ soft_decisions::posterior(std::uint8_t label, std::complex<float> z, float varia
         across += weight * along;
         across_square += weight * along * along;
     }
+    for (std::size_t m = 0; m < d_points.size(); ++m)
+        noise.add(m, losses[m] / total, std::norm(z - d_points[m]) / variance);
     mean /= total;
     across /= total;
     if (!std::isfinite(std::norm(mean)))

@@ -9,6 +9,7 @@
 #include "core/common/aligned.h"
 #include "core/signal/constellation.h"
 #include "core/signal/expected_waveform.h"
+#include "core/signal/label_noise.h"
 #include "core/simd/kernels.h"
 
 #include <complex>
@@ -30,7 +31,8 @@ struct soft_decision {
  *
  * Let z be the linear estimate of a symbol with minimum mean square error, by the waveform's affine
  * part and the learnt noise. It is g·P plus Gaussian noise of variance g(1 - g), so for equally
- * likely points the posterior of P is proportional to exp(-|z - gP|² / g(1 - g)). Interference of
+ * likely points the posterior of P is proportional to exp(-|z - gP|² / g(1 - g)). Where noise depends on the
+ * symbol, each point has a variance of its own (label_noise.h). Interference of
  * the affine part stays in z and counts as noise, as cancelling it by decisions would propagate
  * their errors. Only the waveform's nonlinear part is subtracted by decisions.
  *
@@ -61,11 +63,13 @@ public:
      * \param labels of the first of them; window() + reach() more before it, reach() after the last
      * \param residual of the decisions, from window() symbols before the first to the last
      * \param excess variance of the estimates, relative to variance()
+     * \param noise its factors are those of the estimates' variance; learns from these symbols
      * \param found room for n */
     void find(const std::uint8_t* labels,
               const float* residual,
               std::size_t n,
               float excess,
+              label_noise& noise,
               soft_decision* found) const;
 
     /*! Changes the expected waveform of decisions into the target of the least squares.
@@ -105,8 +109,10 @@ private:
     part estimator(const expected_waveform& waveform,
                    std::size_t missing,
                    bool interferes = true) const;
-    soft_decision
-    posterior(std::uint8_t label, std::complex<float> z, float variance) const;
+    soft_decision posterior(std::uint8_t label,
+                            std::complex<float> z,
+                            float variance,
+                            label_noise& noise) const;
 
     std::size_t d_reach, d_window, d_stride, d_planes, d_dimensions;
     const simd::kernels* d_kernels;

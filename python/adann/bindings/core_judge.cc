@@ -56,19 +56,24 @@ py::tuple refine_labels(const model& of,
     py::array_t<float> error_probabilities(view.count);
     float* const error_probability = error_probabilities.mutable_data();
     std::fill_n(error_probability, view.count, std::numeric_limits<float>::quiet_NaN());
-    waveform_judge judge(*of.waveform, of.window, batch);
     label_refiner refiner(of.symbols, *of.waveform, batch);
-    for (std::size_t first = 0; first + batch <= view.count; first += batch) {
-        if (judge.look(view.from(first, batch), given + first))
-            refiner.reset();
-        if (judge.settled()) {
+    const auto pass = [&] {
+        std::copy_n(given, view.count, refined.mutable_data());
+        waveform_judge judge(*of.waveform, of.window, batch);
+        for (std::size_t first = 0; first + batch <= view.count; first += batch) {
+            if (judge.look(view.from(first, batch), given + first))
+                refiner.reset();
+            if (!judge.settled())
+                continue;
             refiner.refine(judge, refined.mutable_data() + first);
             judge.follow(refined.data() + first);
             std::copy(refiner.error_probabilities().begin(),
                       refiner.error_probabilities().end(),
                       error_probability + first);
         }
-    }
+    };
+    pass(); // to learn the noise
+    pass();
     return py::make_tuple(refined, error_probabilities);
 }
 
@@ -107,8 +112,9 @@ follows the present signal. Raises ValueError naming the parameter that is out o
         .def(
             "compare",
             [](judge& self, const labels_array& first, const labels_array& second) {
+                const label_noise equal_noise(self.classes);
                 const auto votes =
-                    self.compare(self.checked(first), self.checked(second));
+                    self.compare(self.checked(first), self.checked(second), equal_noise);
                 return py::make_tuple(votes.first, votes.second);
             },
             py::arg("first"),
@@ -129,8 +135,8 @@ follows the present signal. Raises ValueError naming the parameter that is out o
         R"(Labels that explain the samples better, by the expected waveform of a core.model.
 
 features: float32 (n, D), consecutive windows; labels: uint8 (n,), as a network decides them. Each
-symbol tries the nearest points, batch by batch, as in the equalizer; the first 2048 symbols, some
-at the batches' ends and an incomplete batch stay. Returns the labels, uint8 (n,), and how probably
+symbol tries the nearest points, batch by batch, as in the equalizer, with the noise that a first
+pass has learnt; the first 2048 symbols, some at the batches' ends and an incomplete batch stay. Returns the labels, uint8 (n,), and how probably
 each is wrong by the likelihoods of those tried, float32 (n,), nan where it stays. Raises ValueError for a model
 without a waveform and for what does not fit it.)");
 }

@@ -32,6 +32,7 @@ BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
             const std::size_t values =
                 std::min<std::size_t>(received.symbols.size(), most_values);
             received.send(batches * batch, values);
+            const label_noise equal_noise(received.symbols.size());
             waveform_judge judge(received.trained, received.window, batch);
             waveform_judge::votes own;
             for (std::size_t first = 0; first < batches * batch; first += batch) {
@@ -42,10 +43,12 @@ BOOST_DATA_TEST_CASE(right_decisions_win_whoever_the_filter_was_fitted_to,
                     wrong[i] = (wrong[i] + 1) % received.symbols.size();
                 judge.look(received.view(first),
                            fitted_to_right ? received.sent(first) : wrong.data());
-                const auto votes = judge.compare(received.sent(first), wrong.data());
-                const auto same = judge.compare(wrong.data(), wrong.data());
+                const auto votes =
+                    judge.compare(received.sent(first), wrong.data(), equal_noise);
+                const auto same = judge.compare(wrong.data(), wrong.data(), equal_noise);
                 BOOST_TEST(same.first + same.second == 0u);
-                const auto reversed = judge.compare(wrong.data(), received.sent(first));
+                const auto reversed =
+                    judge.compare(wrong.data(), received.sent(first), equal_noise);
                 BOOST_TEST(reversed.first == votes.second);
                 BOOST_TEST(reversed.second == votes.first);
                 if (first < 7 * batch) // the filter is not known yet

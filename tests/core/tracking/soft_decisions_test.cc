@@ -79,7 +79,7 @@ struct qpsk_link {
         for (std::size_t i = 0; i < residual.size(); ++i)
             residual[i] = samples[i] - residual[i];
         found.assign(n + 2 * margin, {});
-        soft.find(&decided[margin], residual.data(), n, 1, &found[margin]);
+        soft.find(&decided[margin], residual.data(), n, 1, label_powers, &found[margin]);
     }
 
     float noise;
@@ -90,6 +90,7 @@ struct qpsk_link {
     std::vector<float> samples, residual;
     std::vector<soft_decision> found;
     soft_decisions soft{ waveform, qpsk };
+    label_noise label_powers{ qpsk.size() };
 };
 
 } // namespace
@@ -113,13 +114,47 @@ BOOST_AUTO_TEST_CASE(posterior_means_are_those_of_the_closed_form)
             const auto point = qpsk.points()[label] / std::abs(qpsk.points()[label]);
             const float residual[] = { re - point.real(), im - point.imag() };
             soft_decision found;
-            soft.find(&label, residual, 1, 1, &found);
+            label_noise label_powers(qpsk.size());
+            soft.find(&label, residual, 1, 1, label_powers, &found);
             const auto tanh = [&](float y) {
                 return a * std::tanh(y * a / (deviation * deviation));
             };
             const std::complex<float> mean(tanh(re), tanh(im));
             BOOST_TEST(std::abs(point + found.mean - mean) < 1e-4f);
             BOOST_TEST(std::abs(found.variance - (1 - std::norm(mean))) < 1e-4f);
+        }
+}
+
+// Two levels whose noise has powers of 0.5 and 1.5, over the mean: by Bayes' rule.
+BOOST_AUTO_TEST_CASE(posterior_means_know_the_noise_of_each_point)
+{
+    const constellation pam2("pam2");
+    expected_waveform waveform(pam2, 1, false, 0, 0);
+    constexpr float deviation = 0.5f;
+    waveform.set({ 0, 1 }, { 0 }, deviation);
+    const soft_decisions soft(waveform, pam2);
+    label_noise noise(2);
+    for (std::size_t i = 0; i < 1'000'000; ++i)
+        noise.add(i % 2, 1, i % 2 ? 1.5f : 0.5f);
+    noise.find();
+    const auto points = pam2.unit_points();
+    for (const float y : { -1.6f, -0.3f, 0.0f, 0.2f, 0.5f, 1.1f })
+        for (const std::uint8_t label : { 0, 1 }) {
+            const float residual = y - points[label].real();
+            soft_decision found;
+            label_noise known = noise;
+            soft.find(&label, &residual, 1, 1, known, &found);
+            float density[2];
+            for (std::size_t m = 0; m < 2; ++m) {
+                const float variance = deviation * deviation * noise.factors()[m];
+                const float off = y - points[m].real();
+                density[m] = std::exp(-off * off / (2 * variance)) / std::sqrt(variance);
+            }
+            const float mean =
+                (density[0] * points[0].real() + density[1] * points[1].real()) /
+                (density[0] + density[1]);
+            BOOST_TEST(found.mean.real() + points[label].real() == mean,
+                       boost::test_tools::tolerance(2e-3f));
         }
 }
 
