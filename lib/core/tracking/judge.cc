@@ -17,11 +17,12 @@ constexpr std::size_t most_late = displacement::most_late;
 } // namespace
 
 judge::judge(std::shared_ptr<const expected_waveform> waveform,
-             const std::vector<std::vector<std::uint8_t>>& symmetries)
+             const std::vector<std::vector<std::uint8_t>>& symmetries,
+             std::size_t reach)
     : d_waveform(std::move(waveform)),
       d_symmetries(symmetries),
       d_sps(d_waveform->sps()),
-      d_taps(2 * reach * d_sps + 1),
+      d_taps(2 * std::clamp(reach, least_reach, most_reach) * d_sps + 1),
       d_planes(d_waveform->is_complex() ? 2 : 1),
       d_sums(d_taps, d_planes == 2),
       d_solver(d_sums),

@@ -32,8 +32,10 @@ class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
-    static constexpr std::size_t reach =
-        3; //!< of the fitted filter, symbols on each side
+    //! Symbols on each side that the fitted filter spans: as far as the taps, within these limits. A change of an echo
+    //! that it did not reach would count as noise, and right labels as worse ones. Beyond the upper one there are
+    //! fewer than eight equations for each unknown.
+    static constexpr std::size_t least_reach = 3, most_reach = 8;
 
     enum class verdict {
         open,      //!< none of the others
@@ -43,9 +45,11 @@ public:
     };
 
     /*! \param symmetries constellation::symmetries(): labels that are equal after a symmetry do not
-     * differ, if the carrier has rotated by about as much */
+     * differ, if the carrier has rotated by about as much
+     * \param reach symbols on each side that the taps span */
     judge(std::shared_ptr<const expected_waveform> waveform,
-          const std::vector<std::vector<std::uint8_t>>& symmetries);
+          const std::vector<std::vector<std::uint8_t>>& symmetries,
+          std::size_t reach);
 
     /*! \param samples,other_samples first sample of the first symbol's sps ones: as received, with
      * the carrier that was followed removed

@@ -106,7 +106,7 @@ recovery::recovery(const tracked_stream& stream,
       d_at_random(waveform->noise() * waveform->noise() *
                       static_cast<float>(stream.history.floats_per_sample()) +
                   left_at_random(alphabet, stream.history.floats_per_sample())),
-      d_judge(waveform, d_symmetries),
+      d_judge(waveform, d_symmetries, stream.filter.taps() / 2 / waveform->sps()),
       d_ambiguity(alphabet, stream.target.variance()),
       d_channel(*waveform,
                 d_symmetries.size(),
