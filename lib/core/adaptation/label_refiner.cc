@@ -406,8 +406,9 @@ void label_refiner::learn_noise(std::size_t symbol,
     const auto add = [&](std::uint8_t its, float part, const float* step) {
         float energy = 0;
         for (std::size_t d = 0; d < responses.dimensions(); ++d) {
-            const float left = along[d] - step[d] * std::sqrt(responses.product(0, d, d));
-            energy += left * left;
+            const float residual =
+                along[d] - step[d] * std::sqrt(responses.product(0, d, d));
+            energy += residual * residual;
         }
         d_noise.add(its, part, energy / mean);
     };
