@@ -63,9 +63,19 @@ def test_a_drifting_carrier_is_followed_beyond_its_reach():
     assert abs(block.frequency() - offset[-1]) < 2e-3
 
 
+@pytest.mark.parametrize("name, before, after", [("8psk", 0.05, -0.03), ("qpsk", 0.1, -0.09)])
+def test_after_a_jump_the_offset_is_the_one_nearest_to_zero(name, before, after):
+    """As when a coarse recovery has moved, which leaves a small one. Nearer to the earlier one: 0.095, and 0.16."""
+    sent, scatter = symbols(name, 2**15, 0.1)
+    offset = np.where(np.arange(sent.size) < sent.size / 2, before, after)
+    recover(block := adann.carrier_recovery(name, 1), sent * np.exp(2j * np.pi * np.cumsum(offset)) + scatter)
+    assert abs(block.frequency() - after) < 1e-4
+
+
 def test_noise_has_no_line():
     block = adann.carrier_recovery("qpsk", 1)
-    recover(block, symbols("qpsk", 2**18, 1)[1])
+    noise = symbols("qpsk", 2**18, 1)[1].astype(np.complex64)
+    np.testing.assert_array_equal(recover(block, noise), noise)
     assert block.frequency() == 0
 
 

@@ -22,8 +22,8 @@ namespace gr::adann {
  * symbols, at first of 1024 and 2048, searched for every 1024. It counts from 40 times the median
  * on, which noise alone reaches once in 10^8 searches. Offsets reach 1/(2M) cycles per symbol either
  * way: 0.125 for QPSK and 16QAM, 0.0625 for 8PSK. One that drifts beyond is followed, of QPSK at
- * 14 dB at up to 3e-7 cycles per symbol, per symbol. coarse_carrier, before the matched filter,
- * has no such limit.
+ * 14 dB at up to 3e-7 cycles per symbol, per symbol. After a jump of more than 1/(10M) it is within
+ * that reach again. coarse_carrier, before the matched filter, has no such limit.
  *
  * The phase is that of the power's average, with 1/(2 bandwidth) symbols as time constant. This is
  * multiplied by E|p|²/|E p|² of the points' powers p, whose phases scatter without noise, too: 1.8
@@ -36,7 +36,7 @@ namespace gr::adann {
  * follows from the sum of theirs. These lines come from the spectrum's edges: there are none without
  * excess bandwidth. The offset reaches 0.25 cycles per symbol; the time constant is 16 times longer.
  *
- * Where there is no line, as after strong echoes with 8PSK, the latest offset stays. A pattern that
+ * Where there is no line, as after strong echoes with 8PSK, the latest offset and phase stay. A pattern that
  * repeats within 4096 symbols has lines of its own, which may be taken for the carrier's. The output
  * does not depend on the buffers' sizes. Tags keep their samples.
  *

@@ -15,9 +15,10 @@ namespace {
 
 constexpr float clear = 40;      // a line's power over the median's
 constexpr float both_clear = 50; // the sum of two lines' powers, likewise
-constexpr double off = 3e-3;     // largest relative error of the symbol clock
-constexpr double of_lines = 16;  // scatter of the lines of a raised cosine's band edges
-constexpr double memory = 512;   // averaging time of the symbols' level, symbols
+constexpr double jump = 0.1; // of a line, cycles per symbol: no drift within 1024 symbols
+constexpr double off = 3e-3; // largest relative error of the symbol clock
+constexpr double of_lines = 16; // scatter of the lines of a raised cosine's band edges
+constexpr double memory = 512;  // averaging time of the symbols' level, symbols
 constexpr double compared =
     4096;                     // time over which the two averages are compared, symbols
 constexpr float largest = 10; // largest sample, of unit power, that is no impulse
@@ -128,9 +129,10 @@ void carrier_recovery::take_lines()
 void carrier_recovery::turn_to(std::complex<double> power)
 {
     const auto order = static_cast<double>(d_order);
-    // The nearest of all phases with this power.
+    // The nearest of all phases with this power; without a line it is that of noise.
     const double now = std::arg(power) / (2 * M_PI);
-    d_phase += std::remainder(now - order * d_phase, 1.0) / order;
+    if (d_has_line)
+        d_phase += std::remainder(now - order * d_phase, 1.0) / order;
     d_turn = std::complex<float>(turned(-d_turned - d_phase));
     if (d_taken % apart == 0)
         look();
@@ -141,11 +143,15 @@ void carrier_recovery::look()
     d_turned = std::remainder(d_turned, 1.0);
     d_phase = std::remainder(d_phase, 1.0);
     const std::optional<double> line = d_is_offset ? find_lines() : find_line();
+    d_has_line = line.has_value();
     if (!line)
         return;
-    // The nearest of all offsets with this line.
+    // Of all offsets with this line the nearest one to the last; after a jump, as when a coarse recovery
+    // before this one has moved, the one nearest to zero.
     const auto order = static_cast<double>(d_line_order);
-    d_offset += std::remainder(*line - order * d_offset, 1.0) / order;
+    const double moved = std::remainder(*line - order * d_offset, 1.0);
+    d_offset = std::abs(moved) > jump ? std::remainder(*line, 1.0) / order
+                                      : d_offset + moved / order;
     d_frequency = static_cast<float>(d_offset);
     d_step = std::complex<float>(turned(-d_offset / static_cast<double>(d_sps)));
 }

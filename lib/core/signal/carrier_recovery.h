@@ -73,9 +73,10 @@ private:
     std::vector<std::complex<float>> d_ordered, d_spectrum; // of the line's search
     std::vector<float> d_periodogram, d_sorted;
     std::atomic<float> d_frequency{ 0 };
-    double d_offset = 0; // frequency() in double precision, cycles per symbol
-    double d_turned = 0; // phase of the offset so far, cycles
-    double d_phase = 0;  // phase in addition to that, cycles
+    double d_offset = 0;     // frequency() in double precision, cycles per symbol
+    double d_turned = 0;     // phase of the offset so far, cycles
+    double d_phase = 0;      // phase in addition to that, cycles
+    bool d_has_line = false; // in the latest periodogram
     // Averages of powers after removal of the offset; the second one is four times as long.
     struct average {
         double length;
