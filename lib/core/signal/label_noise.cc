@@ -11,9 +11,10 @@ namespace {
 // Symbols; and the part of those so far, as probabilities found with other factors are to be forgotten.
 constexpr double remembered = 1 << 16, latest = 0.5;
 constexpr float prior = 64; // symbols of each label, of the mean noise
-// Scatter of the factors, squared, that no decision depends on; and the variance of a factor, times its symbols, of
-// a real residual, with a margin of two.
-constexpr float negligible = 0.1f * 0.1f, uncertain = 4;
+// Scatter of the factors, squared, that may be one of the model's errors: by patterns of labels, and not noise. A PAM4
+// link that had 0.24 so (optical modes with different delays) got 1.15 times the errors by these factors. And the
+// variance of a factor, times its symbols, of a real residual, with a margin of two.
+constexpr float negligible = 0.3f * 0.3f, uncertain = 4;
 constexpr float least_share = 0.5f;
 // Quiet labels are not all that quiet: there errors of the taps are many deviations of the noise.
 constexpr float least_factor = 0.25f;

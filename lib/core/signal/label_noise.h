@@ -16,7 +16,7 @@ namespace gr::adann::core {
 /*! Power of the noise of each label, over the mean of all symbols. A laser's and an optical amplifier's noise
  * grow with the level, oscillators' with the amplitude.
  *
- * Labels have factors of their own where these scatter by a tenth or more beyond what the number of symbols
+ * Labels have factors of their own where these scatter by 0.3 or more beyond what the number of symbols
  * explains, else 1; and only while each label has half its share of the symbols: else noise of one may have been
  * taken for the others. */
 class label_noise
