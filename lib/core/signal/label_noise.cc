@@ -16,12 +16,11 @@ constexpr float prior = 64; // symbols of each label, of the mean noise
 // variance of a factor, times its symbols, of a real residual, with a margin of two.
 constexpr float negligible = 0.3f * 0.3f, uncertain = 4;
 constexpr float least_share = 0.5f;
-// Quiet labels are not all that quiet: there errors of the taps are many deviations of the noise.
-constexpr float least_factor = 0.25f;
 } // namespace
 
-label_noise::label_noise(std::size_t classes)
-    : d_energies(classes),
+label_noise::label_noise(std::size_t classes, float least)
+    : d_least(least),
+      d_energies(classes),
       d_counts(classes),
       d_factors(classes, 1.0f),
       d_logarithms(classes)
@@ -44,7 +43,7 @@ void label_noise::find()
     float scatter = 0, least = all;
     for (std::size_t label = 0; label < classes; ++label) {
         float& factor = d_factors[label] = std::max(
-            least_factor, (d_energies[label] / mean + prior) / (d_counts[label] + prior));
+            d_least, (d_energies[label] / mean + prior) / (d_counts[label] + prior));
         least = std::min(least, d_counts[label]);
         scatter += d_counts[label] / all * (factor - 1) * (factor - 1);
         d_energies[label] *= keep;

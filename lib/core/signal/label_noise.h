@@ -22,7 +22,8 @@ namespace gr::adann::core {
 class label_noise
 {
 public:
-    explicit label_noise(std::size_t classes);
+    //! \param least factor
+    explicit label_noise(std::size_t classes, float least = 1e-3f);
 
     /*! A symbol that has the label with a probability `part`.
      * \param energy of its residual along its response, over the mean power of the noise */
@@ -51,6 +52,7 @@ private:
     // Energy of a symbol, over that of the noisiest label: more is a disturbance.
     static constexpr float most = 10;
 
+    float d_least;
     std::vector<float> d_energies, d_counts, d_factors, d_logarithms;
     float d_largest = 1, d_span = 0;
     double d_symbols = 0, d_kept = 0; // that were added; sum of d_counts after find()

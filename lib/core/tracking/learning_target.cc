@@ -14,6 +14,8 @@ namespace {
 constexpr float blocks_averaged = 16;
 constexpr float least_slope = 1e-4f;  // below it decisions and means give the same taps
 constexpr float least_excess = 1e-3f; // of samples without noise
+// Of a quiet label, over the mean: there errors of the taps are many deviations of the noise.
+constexpr float least_noise = 0.25f;
 } // namespace
 
 const expected_waveform& waveform_of(const model& behind)
@@ -28,7 +30,7 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
                                  std::size_t symbols)
     : d_waveform(std::move(waveform)),
       d_soft(*d_waveform, alphabet),
-      d_label_noise(alphabet.size()),
+      d_label_noise(alphabet.size(), least_noise),
       d_points(alphabet.unit_points()),
       d_expected(symbols * d_waveform->stride()),
       d_rest((symbols + d_soft.window()) * d_waveform->stride()),
