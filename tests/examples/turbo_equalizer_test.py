@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).parents[2]
 
 @pytest.mark.parametrize("options, most", [([], 0.2), (["--constellation", "16qam", "--snr", "9.5"], 0.2)], ids=str)
 def test_a_second_iteration_saves_most_of_the_frames(options, most):
-    """Of 60 frames, 16QAM: 32 and none. At 10 dB the first iteration loses 19 by now."""
+    """Of 60 frames, 16QAM: 32 and none. At 10 dB the first iteration loses 19, too few here."""
     done = subprocess.run([sys.executable, ROOT / "examples/turbo_equalizer.py", "--frames", "60", *options],
                           capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr

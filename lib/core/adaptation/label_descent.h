@@ -40,7 +40,7 @@ public:
     const label_responses& responses() const { return d_responses; }
     const label_alternatives& alternatives() const { return d_alternatives; }
     float power() const { return d_power; } //!< of the noise, for likelihoods
-    //! Of each label: that of its noise, over power().
+    //! Power of the noise of each label, over the mean: refinement::label_noise.
     const std::vector<float>& label_noise() const { return d_label_noise; }
 
     /*! The likelihoods of what was tried, over that of the labels as they are, summed where a

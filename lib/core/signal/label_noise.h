@@ -29,7 +29,7 @@ public:
      * \param energy of its residual along its response, over the mean power of the noise */
     void add(std::size_t label, float part, float energy)
     {
-        if (!(energy > 0)) // it is no number
+        if (!(energy > 0)) // no noise, or no number
             return;
         const float limit = most * d_largest;
         d_energies[label] += part * (energy < limit ? energy : limit);

@@ -33,8 +33,8 @@ class judge
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
     //! Symbols on each side that the fitted filter spans: as far as the taps, within these limits. A change of an echo
-    //! that it did not reach would count as noise, and right labels as worse ones. Beyond the upper one there are
-    //! fewer than eight equations for each unknown.
+    //! that it did not reach would count as noise, and right labels as worse ones. Up to the upper one there are
+    //! seven equations or more for each unknown.
     static constexpr std::size_t least_reach = 3, most_reach = 8;
 
     enum class verdict {

@@ -136,7 +136,7 @@ follows the present signal. Raises ValueError naming the parameter that is out o
 
 features: float32 (n, D), consecutive windows; labels: uint8 (n,), as a network decides them. Each
 symbol tries the nearest points, batch by batch, as in the equalizer, with the noise that a first
-pass has learnt; the first 2048 symbols, some at the batches' ends and an incomplete batch stay. Returns the labels, uint8 (n,), and how probably
-each is wrong by the likelihoods of those tried, float32 (n,), nan where it stays. Raises ValueError for a model
-without a waveform and for what does not fit it.)");
+pass has learnt; the first 2048 symbols, some at the batches' ends and an incomplete batch stay. Returns
+the labels, uint8 (n,), and how probably each is wrong by the likelihoods of those tried, float32 (n,), nan
+where it stays. Raises ValueError for a model without a waveform and for what does not fit it.)");
 }
