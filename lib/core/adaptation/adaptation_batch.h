@@ -20,13 +20,14 @@ namespace gr::adann::core {
 struct adaptation_batch {
     std::vector<float> samples;  //!< the network's windows
     std::vector<float> received; //!< as they came in; empty unless a start may be tried
-    std::vector<std::uint8_t> labels;   //!< decided
-    std::vector<std::uint8_t> truth;    //!< known labels, not_known elsewhere
-    bool has_truth = false;             //!< whether any is known
-    bool is_tried = false;              //!< whether `received` is filled
-    bool is_packet = false;             //!< of a decoded packet, between two others
-    bool follows = false;               //!< directly after the batch handed over before
-    bool restarts = false;              //!< earlier batches were of another signal
+    std::vector<std::uint8_t> labels; //!< decided
+    std::vector<std::uint8_t> truth;  //!< known labels, not_known elsewhere
+    bool has_truth = false;           //!< whether any is known
+    bool is_tried = false;            //!< whether `received` is filled
+    bool is_packet = false;           //!< of a decoded packet, between two others
+    bool follows = false;             //!< directly after the batch handed over before
+    bool restarts = false;            //!< earlier batches were of another signal
+    bool is_held = false; //!< whether nothing explains some of it: front_filter::holds()
     bool is_followed = false;           //!< whether a front filter follows, at its end
     const deciding_parts* by = nullptr; //!< what decided it
     std::uint64_t end = 0;              //!< symbols from start() up to its end
@@ -36,7 +37,8 @@ struct adaptation_batch {
     void begin(const deciding_parts& decides)
     {
         by = &decides;
-        has_truth = is_tried = is_packet = follows = restarts = is_followed = false;
+        has_truth = is_tried = is_packet = follows = restarts = is_held = is_followed =
+            false;
         apart = 1;
     }
     //! Completes it. \param symbols from start() up to its end

@@ -446,6 +446,8 @@ void adapter::try_start(const adaptation_batch& filled)
 
 void adapter::learn(const adaptation_batch& filled)
 {
+    if (filled.is_held && !filled.has_truth)
+        return;
     if (d_recorder && !attempt([&] {
             d_recorder->add({ filled.samples.data(),
                               filled.labels.data(),

@@ -82,7 +82,8 @@ void batch_collector::add_packet(decoded_packets& packets,
 void batch_collector::add(const feature_view& view,
                           const float* received,
                           const std::uint8_t* decided,
-                          const std::uint8_t* known)
+                          const std::uint8_t* known,
+                          bool is_held)
 {
     d_symbols += view.count;
     const bool is_whole = d_position + view.count == d_batch;
@@ -99,6 +100,8 @@ void batch_collector::add(const feature_view& view,
             d_filling->has_truth |= is;
         }
     }
+    if (d_filling)
+        d_filling->is_held |= is_held;
     pass(view.count);
     if (!is_whole)
         return;

@@ -47,11 +47,13 @@ public:
     /*! Adds the next symbols, left() at most.
      * \param view the network's windows
      * \param received the same windows as they came in
-     * \param known null, or view.count labels, see is_known() */
+     * \param known null, or view.count labels, see is_known()
+     * \param is_held adaptation_batch::is_held */
     void add(const feature_view& view,
              const float* received,
              const std::uint8_t* decided,
-             const std::uint8_t* known);
+             const std::uint8_t* known,
+             bool is_held);
     //! Discards the batch; the next symbol begins another one.
     void leave();
     //! Discards the batch, and has learning start over: earlier batches were of another signal.

@@ -149,10 +149,10 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
     prepare(front);
     const std::size_t n = std::min(view.count, front.left());
     const feature_view seen = front.filter(view.from(0, n));
-    if (front.changed_level() == level_change::of_signal)
-        d_batches.leave();
-    else if (front.changed_level() == level_change::of_noise)
+    if (front.changed_level() == level_change::of_noise)
         d_batches.restart();
+    else if (front.changed_level() != level_change::none)
+        d_batches.leave();
     d_has_level = front.has_level();
     d_using->runs.decide(net, seen, labels, posteriors, d_batches.position());
     auto acquired = acquisition_result::pending;
@@ -162,6 +162,7 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
         acquired = front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
     d_changes = front.changes();
+    d_is_held = front.holds();
     d_rotations = front.rotations();
     if (n == d_batches.left() || n == d_bursts.remaining()) {
         d_exchange.front.publish(front);
@@ -232,7 +233,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     }
     if (!known_labels && d_bursts.state() == burst_state::known)
         known_labels = d_bursts.labels();
-    d_batches.add(view, d_received, d_decided.data(), known_labels);
+    d_batches.add(view, d_received, d_decided.data(), known_labels, d_is_held);
 }
 
 void stream_decider::set_known_frame(std::vector<std::uint8_t> labels)

@@ -151,4 +151,32 @@ bool adaptive_filter::start(sample_history& history,
     return true;
 }
 
+void adaptive_filter::resume(sample_history& history,
+                             learning_target& target,
+                             carrier_follower* carrier,
+                             const std::uint8_t* labels,
+                             std::size_t n,
+                             const float* taps,
+                             std::size_t memory,
+                             const carrier_follower::extrapolation& from)
+{
+    // The taps' own output is the target: the sums have these taps as their solution.
+    const std::size_t symbols = 2 * d_block, samples = history.sample(symbols);
+    const std::size_t owned = history.owned(history.latest(symbols));
+    const signal_planes x = history.received(owned - reach());
+    d_filter.run(taps,
+                 d_sums.pitch(),
+                 x,
+                 samples,
+                 d_wanted.re.data(),
+                 carrier ? d_wanted.im.data() : nullptr);
+    d_sums.set(x, d_wanted, samples);
+    history.relabel(history.next() - n, labels, n);
+    history.filter_again();
+    if (carrier)
+        carrier->go_on(history, owned, owned + samples, from);
+    target.reset();
+    d_bank.resume(d_sums, taps, symbols, memory);
+}
+
 } // namespace gr::adann::core

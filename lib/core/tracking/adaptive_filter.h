@@ -98,6 +98,19 @@ public:
                bool finds_carrier,
                float most);
 
+    /*! Goes on by earlier taps.
+     * \param labels by them, of the latest n symbols
+     * \param memory symbols that they were learnt from
+     * \param from of the carrier */
+    void resume(sample_history& history,
+                learning_target& target,
+                carrier_follower* carrier,
+                const std::uint8_t* labels,
+                std::size_t n,
+                const float* taps,
+                std::size_t memory,
+                const carrier_follower::extrapolation& from);
+
 private:
     std::size_t d_block;
     normal_equations d_sums;       // of a block

@@ -358,6 +358,33 @@ void carrier_follower::begin_settled(const sample_history& history,
     d_from_line = true;
 }
 
+carrier_follower::extrapolation
+carrier_follower::present(const sample_history& history) const
+{
+    if (idle())
+        return {};
+    return { d_loop.phase_at(history.sample(history.next())),
+             d_settled_frequency != 0 ? d_settled_frequency : d_loop.frequency() };
+}
+
+void carrier_follower::go_on(const sample_history& history,
+                             std::size_t first,
+                             std::size_t end,
+                             const extrapolation& from)
+{
+    reset();
+    d_line.reset();
+    if (from.phase == 0 && from.frequency == 0)
+        return;
+    d_loop.begin(from.frequency, from.phase, history.sample(history.next()));
+    d_loop.prepare(first, end);
+    d_from_line = true;
+    d_settled.phase = from.phase;
+    if (d_settled.is_by_line())
+        d_settled.at = d_now;
+    d_settled_frequency = from.frequency;
+}
+
 void carrier_follower::begin_trained(const sample_history& history,
                                      std::size_t first,
                                      std::size_t n,
@@ -402,12 +429,16 @@ void carrier_follower::turn_settled(const sample_history& history,
                way * (start + per_sample * static_cast<double>(i)));
 }
 
+bool carrier_follower::is_confirmed() const
+{
+    return d_settled.is_by_line() || d_now > predicted_for;
+}
+
 carrier_follower::moment carrier_follower::present(const sample_history& history,
                                                    double turned) const
 {
-    const bool by_line = d_settled.is_by_line() || d_now > predicted_for;
     return { d_loop.phase_at(history.sample(history.next())) - turned,
-             by_line ? d_now : 0 };
+             is_confirmed() ? d_now : 0 };
 }
 
 double carrier_follower::ahead(const sample_history& history) const

@@ -143,6 +143,20 @@ public:
     void begin(const sample_history& history, const carrier_line::line& found);
     //! Starts from the remembered phase and frequency; samples `first` to `end` are rotated again.
     void begin_settled(const sample_history& history, std::size_t first, std::size_t end);
+    //! A carrier as it is at the next symbol.
+    struct extrapolation {
+        double phase = 0, frequency = 0; //!< radians; cycles per symbol
+    };
+    //! The present one: the frequency is that of lines, or of the loop where there was none.
+    extrapolation present(const sample_history& history) const;
+    //! Goes on with this one; samples `first` to `end` are rotated again.
+    void go_on(const sample_history& history,
+               std::size_t first,
+               std::size_t end,
+               const extrapolation& from);
+    std::uint64_t passed() const { return d_now; } //!< symbols
+    //! Whether a line has confirmed the phase, or could have: until then a carrier may rotate that was not found yet.
+    bool is_confirmed() const;
     /*! Starts from the carrier of a training sequence, and remembers it.
      * \param first,n samples of the sequence; the phase is that of the middle one
      * \param growth radians a sample */

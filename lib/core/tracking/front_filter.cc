@@ -81,10 +81,10 @@ front_filter::front_filter(const model& behind,
     : d_stream(make_stream(waveform, behind.window, behind.symbols, settings)),
       d_recovery(d_stream, waveform, behind.symbols),
       d_decides_well(d_stream.target.is_outdone_by(behind.symbol_error_rate)),
-      d_own(block),
-      d_unfiltered(d_stream.carrier ? 2 * (d_stream.history.sample(most_apart * block) +
-                                           behind.window.samples())
-                                    : 0),
+      d_own(most_apart * block),
+      d_unfiltered((d_stream.history.sample(most_apart * block) +
+                    behind.window.samples() + simd::lanes) *
+                   d_stream.history.floats_per_sample()),
       d_training(most_training)
 {
 }
@@ -105,11 +105,17 @@ void front_filter::measure_level(const feature_view& windows)
 {
     const tracking_state now = state();
     const bool is_lost = now == tracking_state::lost || now == tracking_state::doubtful;
-    d_changed_level =
-        d_stream.corrected.level.look(windows.data, windows.dimension, is_lost);
+    input_level& level = d_stream.corrected.level;
+    const float before = level.factor();
+    d_changed_level = level.look(windows.data, windows.dimension, is_lost);
     if (d_changed_level == level_change::none)
         return;
-    reset();
+    // The next packet may have the level of the last one, and come through its channel.
+    if (d_changed_level == level_change::of_signal)
+        d_recovery.change_level(d_stream, level.factor() / before);
+    else
+        d_recovery.reset(d_stream);
+    forget_corrections();
     forget_samples();
 }
 
@@ -135,6 +141,7 @@ feature_view front_filter::filter(const feature_view& windows)
     carrier_follower* const carrier = d_stream.follower();
     if (std::exchange(d_starts, false) && !history.goes_on(windows))
         forget_samples();
+    const pace planned = next_pace(); // as left() has it, also if the level changes
     d_changed_level = level_change::none;
     if (d_pace.position == 0 && !d_holds && !d_untrained &&
         d_recovery.state() != recovery_state::trained) // training sets the gain as well
@@ -145,7 +152,7 @@ feature_view front_filter::filter(const feature_view& windows)
                                        d_recovery.state() != recovery_state::trained);
     history.load(windows, &d_stream.corrected);
     if (d_pace.position == 0)
-        d_pace = next_pace();
+        d_pace = planned;
     if (carrier && d_pace.position % d_pace.step == 0)
         carrier->loop().prepare(history.ready(),
                                 history.window_end(history.next() + d_pace.step - 1));
@@ -153,7 +160,8 @@ feature_view front_filter::filter(const feature_view& windows)
         history, carrier, history.window_end(history.next() + windows.count - 1));
     return d_recovery.is_used()
                ? history.windows(history.next(), windows.count)
-               : history.received_windows(history.next(), windows.count, d_unfiltered);
+               : d_recovery.lost_windows(
+                     d_stream, windows.count, d_pace.position, d_unfiltered);
 }
 
 acquisition_result front_filter::decided(const std::uint8_t* labels,
@@ -203,6 +211,7 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
     d_recovery.supervise(d_stream, decides, blocks, d_untrained == 0);
     update(blocks);
     d_recovery.check(d_stream);
+    d_recovery.resume(d_stream, decides, d_untrained == 0);
 }
 
 void front_filter::hold(const std::uint8_t* labels, std::size_t n)
@@ -308,6 +317,11 @@ void front_filter::begin_carrier(double frequency, double phase)
 void front_filter::reset()
 {
     d_recovery.reset(d_stream);
+    forget_corrections();
+}
+
+void front_filter::forget_corrections()
+{
     d_stream.corrected.reset();
     if (d_pace.position) // the next update comes at the end of the present block
         d_pace.update = (d_pace.position + block) / block * block;

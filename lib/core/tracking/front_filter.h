@@ -82,8 +82,8 @@ struct front_filter_status {
  * carrier (learning_target.h): links with raw error rates of 1 to 20 % are followed. Decisions of a
  * filter that is lost, and those of bursts, count as sure.
  *
- * A recovery (recovery.h) supervises the filter. While the stream is lost, the network decides the
- * samples as they came in, without the filter; the filter goes on learning from its own decisions.
+ * A recovery (recovery.h) supervises the filter. While the stream is lost, the network decides by the taps of
+ * when it was followed, or the samples as they came in; the filter goes on learning from its own decisions.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), for a burst over an
  * unknown channel. If other symbols came, so that the residual is not clearly below the power of
@@ -137,8 +137,8 @@ public:
 
     /*! Filters the samples of the next symbols' windows.
      * \param windows at most left(), of dimension() and the window's stride
-     * \return the network's windows, filtered, or while the filter is lost as they came in; valid
-     * until the next call */
+     * \return the network's windows, filtered, or while the filter is lost by earlier taps or as they came
+     * in; valid until the next call */
     feature_view filter(const feature_view& windows);
 
     /*! Takes the decided labels of all symbols of the latest filter().
@@ -209,6 +209,8 @@ public:
     //! The taps, (planes, taps()), that of the earliest sample first.
     signal_planes in_use() const;
     tracking_state state() const { return d_recovery.status(d_stream); }
+    //! recovery::holds()
+    bool holds() const { return d_recovery.holds(); }
     front_filter_status status() const;
 
     void state(archive& members);
@@ -226,6 +228,7 @@ private:
     };
     pace next_pace() const;
     void forget_samples();
+    void forget_corrections();
     void measure_level(const feature_view& windows);
     bool note(const std::uint8_t* labels, const std::uint8_t* known, std::size_t n);
     std::size_t due();

@@ -115,9 +115,11 @@ level_change input_level::look(const float* samples, std::size_t n, bool is_lost
         return level_change::none;
     }
     const bool was_noise = !was_followed && d_former == 0;
-    if (d_former > 0 && is_within(ratio(now, d_former), fits))
+    if (d_former > 0 && is_within(ratio(now, d_former), fits)) {
         change(d_former);
-    else if ((off > 1 && !was_followed) || ++d_far_off == patience)
+        return level_change::back;
+    }
+    if ((off > 1 && !was_followed) || ++d_far_off == patience)
         change(wanted);
     else
         return level_change::none;

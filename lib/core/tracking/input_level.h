@@ -17,6 +17,7 @@ namespace gr::adann::core {
 enum class level_change {
     none,
     of_signal, //!< the same signal at another level
+    back,      //!< the same signal at the level before: another one came between
     of_noise,  //!< the earlier level was that of noise: no signal was ever followed
 };
 

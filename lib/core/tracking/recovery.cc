@@ -18,6 +18,9 @@ constexpr float more =
     1.5f; // by chance few blocks have: chosen on steps of level and phase
 // Times the earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
 constexpr float as_before = 1.25f;
+/* Of the residual of random decisions. That of decisions of noise, of which the taps make points, is a larger part of
+ * its power: 0.36 of two levels, 0.12 of four (Max, Quantizing for minimum distortion, IRE Trans. Inf. Theory 6, 1960). */
+constexpr float least_random = 0.75f;
 // A least squares fit to labels has nearly eight equations for each unknown, or more.
 constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
 // Of a carrier's line it is what one test knows, and the next one compares with.
@@ -37,6 +40,20 @@ bool has_enough_pairs(const std::uint8_t* labels, std::size_t classes)
     }
     const auto all = static_cast<double>(classes * classes);
     return found >= all * (1 - std::exp(-static_cast<double>(pairs) / all)) / 2;
+}
+/* Whether a pause begins or ends in 2 n samples: one half has less than a quarter of the other's power. Labels that
+ * explain one half of them say nothing of the other. */
+bool has_pause(const signal_planes& samples, std::size_t n)
+{
+    const auto power = [n](const float* from) {
+        return from ? std::inner_product(from, from + n, from, 0.0f) : 0.0f;
+    };
+    constexpr float much_less = 4;
+    const auto half = static_cast<std::ptrdiff_t>(n);
+    const signal_planes later = samples + half;
+    const float first = power(samples.re) + power(samples.im);
+    const float second = power(later.re) + power(later.im);
+    return much_less * std::min(first, second) < std::max(first, second);
 }
 // Copies n samples less their mean.
 void remove_mean(const float* from, std::size_t n, float* to)
@@ -103,9 +120,10 @@ recovery::recovery(const tracked_stream& stream,
                    const constellation& alphabet)
     : d_symmetries(alphabet.symmetries()),
       d_limit(lost_limit(*waveform, alphabet)),
+      d_random(left_at_random(alphabet, stream.history.floats_per_sample())),
       d_at_random(waveform->noise() * waveform->noise() *
                       static_cast<float>(stream.history.floats_per_sample()) +
-                  left_at_random(alphabet, stream.history.floats_per_sample())),
+                  d_random),
       d_judge(waveform, d_symmetries, stream.filter.taps() / 2 / waveform->sps()),
       d_ambiguity(alphabet, stream.target.variance()),
       d_channel(*waveform,
@@ -115,7 +133,7 @@ recovery::recovery(const tracked_stream& stream,
       d_power(alphabet, waveform->probabilities()),
       d_timing(stream, alphabet),
       d_blind_taps(std::min(stream.filter.taps(), most_blind_taps)),
-      d_settled(stream.filter.identity()),
+      d_settled(stream, alphabet, waveform->probabilities()),
       d_blind_samples(stream.history.sample(blind_symbols) + d_blind_taps,
                       stream.history.is_complex()),
       d_derotated(stream.carrier ? stream.history.sample(judge::symbols) : 0,
@@ -176,12 +194,26 @@ void recovery::train()
 
 void recovery::reset(tracked_stream& stream)
 {
+    forget(stream);
+    d_settled.reset(stream);
+    d_usual = 0;
+}
+
+void recovery::change_level(tracked_stream& stream, float by)
+{
+    forget(stream);
+    d_settled.scale(stream, by);
+    d_usual *= by * by;
+    if (d_settled.remembers())
+        apply(recovery_event::fails);
+}
+
+void recovery::forget(tracked_stream& stream)
+{
     start_over(stream);
     if (stream.carrier)
         stream.carrier->forget_settled();
     d_channel.reset();
-    d_settled = stream.filter.identity();
-    d_usual = 0;
     forget_loss();
     apply(recovery_event::resets);
 }
@@ -197,6 +229,8 @@ void recovery::forget_tests()
 
 void recovery::forget_loss()
 {
+    d_has_started = false;
+    d_settled.forget_signal();
     d_displaced = {};
     d_schedule.forget_loss();
 }
@@ -249,6 +283,80 @@ void recovery::supervise(tracked_stream& stream,
         test(stream, decides, may_start);
 }
 
+void recovery::resume(tracked_stream& stream,
+                      const network_decider& decides,
+                      bool may_start)
+{
+    const bool was_used = is_used();
+    d_holds = false;
+    if (d_state == recovery_state::following) {
+        d_settled.follow(stream);
+    } else if (may_start && d_settled.remembers()) {
+        const resumption::tried held = d_settled.decide(stream, decides);
+        if (d_settled.is_pause() && d_state == recovery_state::interrupted)
+            apply(recovery_event::fails);
+        if (goes_back(stream, held)) {
+            d_settled.resume(stream);
+            forget_tests();
+            forget_loss();
+            apply(recovery_event::settles);
+        } else {
+            d_holds =
+                d_settled.is_pause() || (d_state == recovery_state::lost && !d_is_raw);
+        }
+    }
+    d_changes += is_used() != was_used;
+}
+
+/* Whether the stream goes on by what it was when it was followed. Taps that were in use until lately are as good if
+ * the latest residual was that of a burst. Later ones that are as good may have labels that are late or rotated. */
+bool recovery::goes_back(const tracked_stream& stream,
+                         const resumption::tried& held) const
+{
+    const auto [mean, own] = stream.residual();
+    if (!held.explains || !(held.residual < limit()))
+        return false;
+    if (d_state == recovery_state::interrupted)
+        return as_before * held.residual < own;
+    return std::isnan(mean) ? !d_has_started : held.residual < as_before * own;
+}
+
+feature_view recovery::lost_windows(tracked_stream& stream,
+                                    std::size_t n,
+                                    std::size_t position,
+                                    aligned_floats& memory)
+{
+    const sample_history& history = stream.history;
+    return d_holds ? d_settled.windows(stream, history.next(), n, position, memory)
+                   : history.received_windows(history.next(), n, memory);
+}
+
+// Labels whose residual the judge has are surely a signal's if that is less of its power than noise would have.
+void recovery::note_signal()
+{
+    if (d_judge.relative_residual() < least_random * d_random)
+        d_settled.note_signal();
+}
+
+// What decides a lost stream: the taps when it was followed, unless decisions without any are clearly better.
+void recovery::choose_lost(tracked_stream& stream, const network_decider& decides)
+{
+    if (!d_settled.remembers())
+        return;
+    const sample_history& history = stream.history;
+    const std::size_t around = stream.target.reach(), n = d_unfiltered_labels.size();
+    const std::size_t symbol = history.latest(judge::symbols);
+    decides(d_settled.windows(stream, history.next() - n, n, 0, d_windows),
+            d_at_level.data());
+    const float unfiltered = d_judge.residual(history.received(history.owned(symbol)),
+                                              &d_unfiltered_labels[around]);
+    note_signal();
+    const float held = d_judge.residual(derotated(stream), &d_at_level[around]);
+    d_is_raw = as_before * unfiltered < held;
+    d_holds = d_settled.is_pause() || !d_is_raw;
+    fit_latest(stream);
+}
+
 void recovery::test(tracked_stream& stream,
                     const network_decider& decides,
                     bool may_start)
@@ -260,6 +368,8 @@ void recovery::test(tracked_stream& stream,
         return;
     const bool was_used = is_used();
     judge::verdict found = compare(stream, decides);
+    if (found != judge::verdict::displaced && d_state == recovery_state::doubtful)
+        note_signal();
     if (!was_used)
         find_echoes(stream);
     // Known symbols say themselves whether labels are late or rotated: resolve().
@@ -273,11 +383,17 @@ void recovery::test(tracked_stream& stream,
         if (has_known || has_walked)
             found = judge::verdict::open;
     }
-    const bool fails = exceeds(stream);
+    // Taps that put out a constant explain it: in noise a lost stream's own decisions lead there.
+    const bool fails =
+        exceeds(stream) ||
+        (d_state == recovery_state::lost &&
+         !has_enough_pairs(history.decided(history.latest(n)), history.classes()));
     const bool stays_better = fails && found == judge::verdict::clear;
     apply(stays_better ? recovery_event::stays_better
           : fails      ? recovery_event::fails
                        : recovery_event::explains);
+    if (d_state == recovery_state::lost)
+        choose_lost(stream, decides);
     const bool has_changed =
         found != judge::verdict::displaced && d_usual > 0 && !is_as_usual();
     const bool is_worse = found == judge::verdict::displaced ||
@@ -396,6 +512,10 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
     const sample_history& history = stream.history;
     const std::size_t around = stream.target.reach(), symbols = judge::symbols + around;
     const std::size_t symbol = history.latest(judge::symbols);
+    if (!has_enough_pairs(proposed.labels + proposed.n - symbols, history.classes()) ||
+        has_pause(history.received(history.owned(symbol)),
+                  history.sample(judge::symbols / 2)))
+        return false;
     const float unfiltered = d_judge.residual(history.received(history.owned(symbol)),
                                               &d_unfiltered_labels[around]);
     const float present = d_judge.residual(derotated(stream), history.decided(symbol));
@@ -424,8 +544,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
     if (!history.is_usable(first - stream.filter.reach()) || !explain_little ||
         !has_unusual_power(stream))
         return false;
-    for (const float* taps :
-         { stream.filter.bank().taps(), static_cast<const float*>(d_settled.data()) }) {
+    for (const float* taps : { stream.filter.bank().taps(), d_settled.taps() }) {
         decides(at_level(stream, taps), d_at_level.data());
         const hypothesis proposed{ hypothesis::source::level,
                                    d_at_level.data(),
@@ -466,7 +585,7 @@ bool recovery::propose_timing(tracked_stream& stream,
                               bool may_start)
 {
     const timing_search::decisions found =
-        d_timing.find(stream, d_settled.data(), decides);
+        d_timing.find(stream, d_settled.taps(), decides);
     const std::size_t n = d_timing.size();
     if (!found.labels ||
         4 * count_alike(stream.history.decided(stream.history.next() - n),
@@ -534,6 +653,8 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
  * from the corrected labels. */
 recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
 {
+    if (d_settled.is_pause())
+        return outcome::open;
     const sample_history& history = stream.history;
     const std::uint8_t* const latest = history.decided(history.latest(judge::symbols));
     const float left = d_judge.residual();
@@ -572,7 +693,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
     // A larger residual becomes the usual one by and by: until then its cause may be a wrong phase.
     const bool takes = d_usual == 0 || is_as_usual();
     if (takes && !has_unusual_power(stream))
-        std::copy_n(stream.filter.bank().taps(), d_settled.size(), d_settled.begin());
+        d_settled.remember(stream);
     d_usual = takes ? left : as_before * d_usual;
     forget_loss();
     apply(recovery_event::settles);
@@ -626,6 +747,8 @@ bool recovery::start(tracked_stream& stream,
     }
     stream.history.forget_labels(); // earlier labels have another delay or rotation
     forget_tests();
+    d_has_started = true;
+    d_settled.note_signal();
     ++d_resets;
     d_corrections += !by.none();
     apply(recovery_event::starts);
@@ -636,6 +759,8 @@ void recovery::apply(recovery_event event)
 {
     const bool was_used = is_used(), had_lost = was_lost();
     d_state = after(d_state, event);
+    d_holds = d_holds && d_state != recovery_state::following &&
+              d_state != recovery_state::trained;
     if (was_lost() && !had_lost)
         d_schedule.forget_loss(); // tests so far were of a stream that was followed
     d_changes += event == recovery_event::starts || event == recovery_event::trains ||
@@ -645,6 +770,8 @@ void recovery::apply(recovery_event event)
 void recovery::start_from(tracked_stream& stream, const carrier_line::line& found)
 {
     start_over(stream);
+    d_has_started = true;
+    d_settled.note_signal();
     stream.carrier->begin(stream.history, found);
     stream.history.forget_labels(); // that were decided with another phase
     ++d_resets;
@@ -653,6 +780,8 @@ void recovery::start_from(tracked_stream& stream, const carrier_line::line& foun
 void recovery::start_over(tracked_stream& stream)
 {
     stream.start_over();
+    d_has_started = false;
+    d_settled.forget_signal();
     forget_tests();
     apply(recovery_event::starts);
 }
@@ -670,7 +799,10 @@ void recovery::state(archive& members)
     d_schedule.state(members);
     d_displaced.state(members, "", d_symmetries.size());
     d_reported.state(members, "shown_", d_symmetries.size());
-    members.numbers("settled", d_settled.data(), { d_settled.size() }, -1e6f, 1e6f);
+    d_settled.state(members);
+    members("holds", d_holds);
+    members("is_raw", d_is_raw);
+    members("has_started", d_has_started);
     members("usual", d_usual, 0.0f, 1e12f);
     members("resets", d_resets);
 }

@@ -12,6 +12,7 @@
 #include "core/tracking/judge.h"
 #include "core/tracking/label_power.h"
 #include "core/tracking/last_channel.h"
+#include "core/tracking/resumption.h"
 #include "core/tracking/retry_schedule.h"
 #include "core/tracking/timing_search.h"
 #include "core/tracking/tracked_stream.h"
@@ -37,7 +38,7 @@ constexpr std::size_t recovery_states = 6;
 enum class tracking_state {
     following, //!< its decisions explain the samples
     doubtful,  //!< so they do again, but after a loss they may be late or rotated
-    lost, //!< they do not; once a test has confirmed it, the network decides the samples as they come in
+    lost, //!< they do not; once a test has confirmed it, the filter's output is not used
     trained, //!< started by a training sequence: nothing supervises it until the burst's end
 };
 constexpr std::array<word<tracking_state>, 4> words(tracking_state)
@@ -109,7 +110,12 @@ struct hypothesis {
  *
  * `trains` goes from each to trained, which only `resets` ends; that goes from each to following.
  * Decisions are used unless the state is lost: while it is interrupted, a burst of noise may have passed
- * that the taps are not changed by, and the network without them may have become far worse.
+ * that the taps are not changed by, and the network without them may have become far worse. A lost stream is
+ * decided by the taps and the carrier of when it was followed, unless the network's decisions of the samples as
+ * they came in are clearly better.
+ *
+ * In any state but following each block is decided by these taps first (resumption.h). If that explains it, the
+ * stream goes on from there.
  *
  * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
  * residual is clearly less, under half, than that of the present labels and that of the unfiltered
@@ -152,7 +158,15 @@ public:
 
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
-    bool is_used() const { return d_state != recovery_state::lost; }
+    bool is_used() const { return d_state != recovery_state::lost && !d_holds; }
+    //! Whether decisions are those by taps and carrier of when it was followed, for want of better ones.
+    bool holds() const { return d_holds; }
+    /*! The windows that the next symbols of a stream are decided from while is_used() is false.
+     * \param position symbols since the latest update \param memory they are valid as long as it is */
+    feature_view lost_windows(tracked_stream& stream,
+                              std::size_t n,
+                              std::size_t position,
+                              aligned_floats& memory);
     //! Whether they explain the samples, too: their residual is below the limit.
     bool explains(const tracked_stream& stream) const
     {
@@ -174,6 +188,8 @@ public:
                    bool may_start);
     //! After an update of the taps.
     void check(const tracked_stream& stream);
+    //! After check(): a stream that is not followed goes on from when it was, if that explains the latest block.
+    void resume(tracked_stream& stream, const network_decider& decides, bool may_start);
     //! Labels are known.
     void note_known_symbols();
     //! Symbols that became known show this one: resolve() undoes it.
@@ -189,6 +205,8 @@ public:
     void train();
     //! Back to taps that do nothing, of a link that nothing is known of.
     void reset(tracked_stream& stream);
+    //! Samples are multiplied by so much more from here on. The stream is lost, unless it has never settled.
+    void change_level(tracked_stream& stream, float by);
     //! Another stream comes: none of its samples has been tried blindly.
     void forget_tries() { d_schedule.forget_loss(); }
 
@@ -202,10 +220,14 @@ private:
     bool was_lost() const;
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
+    bool goes_back(const tracked_stream& stream, const resumption::tried& held) const;
+    void note_signal();
+    void choose_lost(tracked_stream& stream, const network_decider& decides);
     judge::verdict compare(tracked_stream& stream, const network_decider& decides);
     void find_echoes(tracked_stream& stream);
     void fit_latest(const tracked_stream& stream);
     outcome settle(tracked_stream& stream, bool may_start);
+    void forget(tracked_stream& stream);
     void forget_loss();
     void forget_tests();
 
@@ -230,7 +252,8 @@ private:
 
     std::vector<std::vector<std::uint8_t>> d_symmetries;
     float d_limit;     // of the mean square residual
-    float d_at_random; // residual of random decisions, and the noise
+    float d_random;    // residual of random decisions
+    float d_at_random; // and with the noise
     judge d_judge;
     ambiguity d_ambiguity;
     displacement d_reported; // by symbols that were known late
@@ -244,8 +267,12 @@ private:
     recovery_state d_state = recovery_state::following;
     retry_schedule d_schedule;
     displacement d_displaced; // of its labels at the latest test since it was lost
-    aligned_floats d_settled; // the taps when it last settled
-    float d_usual = 0;        // the residual then, by the judge; 0: never yet
+    resumption d_settled;     // taps and carrier of when it was followed
+    bool d_holds = false;     // whether it is decided by these
+    // Whether decisions of a lost stream are better without the filter; whether the taps are from labels or from a
+    // line, since it was lost.
+    bool d_is_raw = false, d_has_started = false;
+    float d_usual = 0; // the residual then, by the judge; 0: never yet
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.

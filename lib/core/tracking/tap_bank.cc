@@ -130,6 +130,18 @@ void tap_bank::start_from(const normal_equations& sums, const float* taps)
     d_leads.fill({ 1, 0 }); // significant, until blocks are compared
 }
 
+void tap_bank::resume(const normal_equations& sums,
+                      const float* taps,
+                      std::size_t symbols,
+                      std::size_t learnt)
+{
+    start_from(sums, taps);
+    for (auto& memory : d_memories) {
+        const auto most = static_cast<float>(std::min(memory.symbols, learnt));
+        memory.sums.add(most / static_cast<float>(symbols) - 1, sums);
+    }
+}
+
 std::size_t tap_bank::memory() const
 {
     const auto& used = d_candidates[d_used];

@@ -88,6 +88,12 @@ public:
     void reset(const aligned_floats& nothing);
     //! Starts from these sums and taps.
     void start_from(const normal_equations& sums, const float* taps);
+    /*! Starts from taps that these sums of so many symbols have as their solution.
+     * \param learnt symbols that the taps were learnt from: the sums count as so many, or the time constant */
+    void resume(const normal_equations& sums,
+                const float* taps,
+                std::size_t symbols,
+                std::size_t learnt);
 
     //! The taps in use, a vector of normal_equations.
     const float* taps() const { return d_candidates[d_used].taps.data(); }

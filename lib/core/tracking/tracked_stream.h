@@ -55,6 +55,15 @@ struct tracked_stream {
         return filter.start(
             history, target, follower(), labels, n, end, finds_carrier, most);
     }
+    //! Goes on by these taps: adaptive_filter::resume().
+    void resume(const std::uint8_t* labels,
+                std::size_t n,
+                const float* taps,
+                std::size_t memory,
+                const carrier_follower::extrapolation& from)
+    {
+        filter.resume(history, target, follower(), labels, n, taps, memory, from);
+    }
     //! Back to the identity, and no carrier.
     void start_over()
     {

@@ -5,6 +5,8 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 using namespace gr::adann;
@@ -83,8 +85,12 @@ BOOST_AUTO_TEST_CASE(each_batch_then_one_in_four)
 BOOST_AUTO_TEST_CASE(each_batch_again_when_the_link_moves)
 {
     const std::size_t jump = 600;
-    for (std::size_t i = samples.size(); i-- > 4 * jump * batch;)
-        samples[i] += 0.4f * samples[i - 4];
+    // An echo that comes and then fades in and out: while the stream is lost no batch is learnt from.
+    for (std::size_t i = samples.size(); i-- > 4 * jump * batch;) {
+        const float moves =
+            std::sin(static_cast<float>(i - 4 * jump * batch) / (8 * batch));
+        samples[i] += (0.3f + 0.1f * moves) * samples[i - 4];
+    }
     const auto ends = run(initial, 0, batches).ends;
     const auto first = std::upper_bound(ends.begin(), ends.end(), jump + 1);
     BOOST_TEST((*first <= jump + 4)); // the next one that is due

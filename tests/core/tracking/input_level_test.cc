@@ -110,7 +110,7 @@ BOOST_AUTO_TEST_CASE(a_sender_after_noise_is_taken_down_at_once)
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
     BOOST_TEST((look(1e-3f, 2, true) == level_change::of_signal));
     BOOST_TEST(!level.is_plausible());
-    BOOST_TEST((look(1, 3, true) == level_change::of_signal));
+    BOOST_TEST((look(1, 3, true) == level_change::back));
     BOOST_TEST(std::abs(level.factor() - 1) < 1e-5f);
     BOOST_TEST(level.is_plausible());
 }
@@ -133,7 +133,7 @@ BOOST_AUTO_TEST_CASE(a_blast_over_a_signal_that_was_followed_is_waited_for)
     BOOST_TEST(std::abs(level.factor() - 10) < 1e-4f);
     BOOST_TEST((look(100, 1, true) == level_change::of_signal));
     BOOST_TEST(std::abs(level.factor() - 0.01f) < 1e-6f);
-    BOOST_TEST((look(0.1f, 3, true) == level_change::of_signal)); // back
+    BOOST_TEST((look(0.1f, 3, true) == level_change::back));
     BOOST_TEST(std::abs(level.factor() - 10) < 1e-4f);
 }
 

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <functional>
+#include <limits>
 
 using namespace gr::adann::core;
 namespace data = boost::unit_test::data;
@@ -66,6 +67,16 @@ struct report {
     double wrong; // of the latest 4096 symbols that are decided
     front_filter_status status;
     std::vector<tracking_state> states; // after each 64 symbols
+    std::vector<std::uint8_t> sent, found;
+
+    //! Of symbols from this one on.
+    double wrong_part(std::size_t from, std::size_t n) const
+    {
+        double count = 0;
+        for (std::size_t k = from; k < from + n; ++k)
+            count += found[k] != sent[k];
+        return count / static_cast<double>(n);
+    }
 };
 
 // A front filter and its network behind a link with an echo, one and a half symbols late, that
@@ -74,7 +85,8 @@ report received(const std::string& name,
                 unsigned sps,
                 std::size_t symbols,
                 unsigned seed,
-                const std::function<void(sent_symbols&, std::size_t middle)>& change)
+                const std::function<void(sent_symbols&, std::size_t middle)>& change,
+                std::size_t piece = std::numeric_limits<std::size_t>::max())
 {
     // Half the distance of two points is 2.9 deviations or more: 1 symbol in 300 is wrong at most.
     const float noise = name == "qpsk"    ? 0.2f
@@ -96,7 +108,7 @@ report received(const std::string& name,
     std::vector<std::uint8_t> found(symbols);
     report all{};
     for (std::size_t k = 0; k < symbols;) {
-        const std::size_t n = std::min(symbols - k, filter.left());
+        const std::size_t n = std::min({ symbols - k, filter.left(), piece });
         const auto seen = filter.filter({ &samples[k * receiver.window.stride()],
                                           receiver.window.stride(),
                                           filter.dimension(),
@@ -112,8 +124,9 @@ report received(const std::string& name,
         if (k % front_filter::block == 0)
             all.states.push_back(filter.state());
     }
-    for (std::size_t k = symbols - 4096 - 64; k < symbols - 64; ++k)
-        all.wrong += (found[k] != sent.labels[k]) / 4096.0;
+    all.sent = sent.labels;
+    all.found = found;
+    all.wrong = all.wrong_part(symbols - 4096 - 64, 4096);
     all.status = filter.status();
     return all;
 }
@@ -122,6 +135,39 @@ bool has(const report& all, tracking_state state)
 {
     return std::find(all.states.begin(), all.states.end(), state) != all.states.end();
 }
+
+// Packets from the middle on, with pauses between them in which noise comes alone.
+struct packets {
+    static constexpr std::size_t length = 1500, pause = 900, count = 5;
+    static constexpr std::size_t symbols = 2 * (length + pause) * count;
+    float noise;      // its power where the signal's is 1
+    double turns = 0; // cycles per symbol of the carrier, from the middle on
+
+    void operator()(sent_symbols& sent, std::size_t middle) const
+    {
+        std::mt19937 random(12);
+        const std::size_t sps = sent.samples.size() / symbols;
+        std::normal_distribution<float> normal(0, std::sqrt(noise / 2));
+        for (std::size_t i = middle; i < sent.samples.size(); ++i) {
+            if ((i - middle) / sps % (length + pause) >= length) {
+                const float re = normal(random);
+                sent.samples[i] = { re, normal(random) };
+            } else if (turns != 0) {
+                const auto since = static_cast<double>((i - middle) / sps);
+                sent.samples[i] *=
+                    std::complex<float>(std::polar(1.0, 2 * M_PI * turns * since));
+            }
+        }
+    }
+    //! The part of wrong symbols at the beginning of packets: of the first one it is without a pause before it.
+    static double wrong(const report& all, std::size_t n)
+    {
+        double sum = 0;
+        for (std::size_t i = 1; i < count; ++i)
+            sum += all.wrong_part(symbols / 2 + i * (length + pause), n);
+        return sum / (count - 1);
+    }
+};
 
 const auto any_sps = data::make({ 1u, 2u, 4u, 8u, 16u });
 const auto any_alphabet = data::make({ "pam4", "qpsk", "16qam" });
@@ -353,6 +399,43 @@ BOOST_DATA_TEST_CASE(phase_noise_is_no_jump,
             sent.add_noise(0.01f, true, 40 + draw);
         });
     BOOST_TEST(all.status.resets == 0u);
+}
+
+// Silence, the receiver's own noise, and a discriminator's, which is above the signal.
+BOOST_DATA_TEST_CASE(a_pause_costs_no_symbol,
+                     any_alphabet* any_sps* data::make({ 0.0f, 0.01f, 2.0f }),
+                     name,
+                     sps,
+                     noise)
+{
+    const auto all = received(name, sps, packets::symbols, 9, packets{ noise });
+    BOOST_TEST(has(all, tracking_state::lost));
+    BOOST_TEST(packets::wrong(all, packets::length) < 0.02);
+    BOOST_TEST(packets::wrong(all, 256) < 0.05);
+}
+
+// The carrier turns once in 20,000 symbols: by a sixteenth of a turn from the end of a packet to the next symbol that
+// shows it. Of 16QAM that is more than decisions tolerate.
+BOOST_DATA_TEST_CASE(a_carrier_goes_on_in_a_pause,
+                     data::make({ "qpsk", "16qam" }) * any_sps *
+                         data::make({ 0.01f, 2.0f }),
+                     name,
+                     sps,
+                     noise)
+{
+    const auto all = received(name, sps, packets::symbols, 9, packets{ noise, 5e-5 });
+    BOOST_TEST(packets::wrong(all, packets::length) < 0.05);
+}
+
+BOOST_DATA_TEST_CASE(a_pause_is_the_same_however_calls_cut_it,
+                     any_alphabet* data::make({ 0.01f, 2.0f }),
+                     name,
+                     noise)
+{
+    const packets all{ noise, std::string(name) == "pam4" ? 0 : 5e-5 };
+    const auto whole = received(name, 2, packets::symbols, 9, all);
+    const auto pieces = received(name, 2, packets::symbols, 9, all, 7);
+    BOOST_TEST(whole.found == pieces.found, boost::test_tools::per_element());
 }
 
 // Noise alone, and idle words: no hypothesis is to be believed in the end.

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/tracking/resumption.h"
+
+#include "core/signal/rotate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace gr::adann::core {
+
+namespace {
+// Times the usual residual: that of a block of 64 real symbols scatters by 0.18.
+constexpr float as_before = 1.5f;
+constexpr float noise_alone = 2; // times the usual residual
+constexpr float far_less = 4;    // of the signal's power: a block of data has more
+// Blocks from one of noise alone to one of a signal alone: between them is one with the end of the pause.
+constexpr std::size_t lasting = 2;
+// Blocks that show a frequency by the phases before and after them.
+constexpr std::size_t least_blocks = 4;
+
+std::size_t symbols_of(const tracked_stream& stream)
+{
+    return resumption::block + 2 * stream.target.reach();
+}
+// Of the blocks that are handed out at once, or the symbols of a test.
+std::size_t samples_of(const tracked_stream& stream)
+{
+    const sample_history& history = stream.history;
+    return history.sample(4 * resumption::block + 2 * stream.target.reach()) +
+           history.window().samples() + simd::lanes;
+}
+} // namespace
+
+resumption::resumption(const tracked_stream& stream,
+                       const constellation& alphabet,
+                       const std::vector<float>& probabilities)
+    : d_power(alphabet, probabilities),
+      d_phases(alphabet),
+      d_taps(stream.filter.identity()),
+      d_filtered(samples_of(stream), stream.history.is_complex()),
+      d_windows(samples_of(stream) * stream.history.floats_per_sample()),
+      d_turned(d_windows.size()),
+      d_labels(symbols_of(stream))
+{
+}
+
+void resumption::remember(const tracked_stream& stream)
+{
+    if (stream.carrier && !stream.carrier->is_confirmed())
+        return;
+    d_residual = stream.residual().mean;
+    keep_taps(stream);
+}
+
+void resumption::follow(const tracked_stream& stream)
+{
+    d_pause = 0;
+    if (!is_as_usual(stream.residual().latest))
+        return;
+    keep_taps(stream);
+    if (stream.carrier)
+        d_carrier = { stream.carrier->present(stream.history), stream.carrier->passed() };
+}
+
+void resumption::keep_taps(const tracked_stream& stream)
+{
+    std::copy_n(stream.filter.bank().taps(), d_taps.size(), d_taps.begin());
+    d_memory = std::max(stream.filter.bank().memory(), block);
+}
+
+std::size_t resumption::since(const tracked_stream& stream) const
+{
+    return static_cast<std::size_t>(stream.carrier->passed() - d_carrier.at);
+}
+
+// At the next symbol.
+carrier_follower::extrapolation resumption::carrier(const tracked_stream& stream) const
+{
+    const auto [phase, frequency] = d_carrier.then;
+    const double turns = frequency * static_cast<double>(since(stream));
+    return { std::remainder(phase + 2 * M_PI * turns, 2 * M_PI), frequency };
+}
+
+feature_view resumption::windows(tracked_stream& stream,
+                                 std::size_t symbol,
+                                 std::size_t n,
+                                 std::size_t position,
+                                 aligned_floats& memory)
+{
+    const sample_history& history = stream.history;
+    const window_geometry& window = history.window();
+    const std::size_t first = history.window_begin(symbol);
+    const std::size_t samples = history.window_end(symbol + n - 1) - first;
+    stream.filter.run(d_taps.data(),
+                      history.received(first - stream.filter.reach()),
+                      samples,
+                      d_filtered);
+    const feature_view found{ memory.data(), window.stride(), window.dimension(), n };
+    if (!stream.carrier) {
+        std::copy_n(d_filtered.re.begin(), samples, memory.begin());
+        return found;
+    }
+    const auto [phase, frequency] = carrier(stream);
+    const double growth = 2 * M_PI * frequency / static_cast<double>(window.sps());
+    const double ahead = static_cast<double>(first) -
+                         static_cast<double>(history.sample(history.next() - position));
+    for (std::size_t i = 0; i < samples; ++i) {
+        float &re = memory[2 * i] = d_filtered.re[i],
+              &im = memory[2 * i + 1] = d_filtered.im[i];
+        rotate(re, im, -(phase + growth * (ahead + static_cast<double>(i))));
+    }
+    return found;
+}
+
+resumption::fit
+resumption::decide_at(tracked_stream& stream, const network_decider& decides, float angle)
+{
+    const sample_history& history = stream.history;
+    const window_geometry& window = history.window();
+    const std::size_t around = stream.target.reach(), n = d_labels.size();
+    const std::size_t symbol = history.next() - n, first = history.window_begin(symbol);
+    const std::size_t samples = history.window_end(history.next() - 1) - first;
+    std::copy_n(
+        d_windows.begin(), samples * history.floats_per_sample(), d_turned.begin());
+    if (angle != 0)
+        for (std::size_t i = 0; i < samples; ++i)
+            rotate(d_turned[2 * i], d_turned[2 * i + 1], -static_cast<double>(angle));
+    decides({ d_turned.data(), window.stride(), window.dimension(), n }, d_labels.data());
+    const float* const y =
+        &d_turned[(history.owned(symbol + around) - first) * history.floats_per_sample()];
+    const float* const w = stream.target.expect(&d_labels[around], block);
+    fit found;
+    for (std::size_t i = 0; i < history.sample(block) * history.floats_per_sample();
+         ++i) {
+        found.power += y[i] * y[i];
+        found.with_waveform.power += y[i] * y[i] + w[i] * w[i];
+        found.with_waveform.sum += y[i] * w[i];
+        if (stream.carrier && i % 2 == 0)
+            found.with_waveform.sum +=
+                std::complex<double>(0, y[i + 1] * w[i] - y[i] * w[i + 1]);
+    }
+    return found;
+}
+
+resumption::tried resumption::decide(tracked_stream& stream,
+                                     const network_decider& decides)
+{
+    const sample_history& history = stream.history;
+    const std::size_t n = d_labels.size(), symbol = history.next() - n;
+    const std::size_t first = history.window_begin(symbol);
+    if (!history.is_usable(first - stream.filter.reach()))
+        return {};
+    windows(stream, symbol, n, 0, d_windows);
+    const auto samples = static_cast<float>(history.sample(block));
+    fit found = decide_at(stream, decides, d_angle = 0);
+    const bool is_noise = !d_is_signal &&
+                          found.power < noise_alone * d_residual * samples &&
+                          far_less * found.power < stream.target.power() * samples;
+    d_pause = is_noise ? lasting : d_pause - std::min<std::size_t>(d_pause, 1);
+    if (!is_noise && d_carrier.then.frequency != 0) {
+        for (const float angle : d_phases.angles()) {
+            const fit other = decide_at(stream, decides, angle);
+            if (other.distance() < found.distance()) {
+                found = other;
+                d_angle = angle;
+            }
+        }
+        d_angle += static_cast<float>(std::arg(found.with_waveform.sum));
+        found = decide_at(stream, decides, d_angle);
+    }
+    const float left = static_cast<float>(found.with_waveform.power -
+                                          2 * found.with_waveform.sum.real()) /
+                       samples;
+    return { left, is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n) };
+}
+
+bool resumption::is_as_usual(float residual) const
+{
+    return residual < as_before * d_residual;
+}
+
+void resumption::resume(tracked_stream& stream)
+{
+    carrier_follower::extrapolation from;
+    if (stream.carrier) {
+        from = carrier(stream);
+        from.phase += d_angle;
+        if (since(stream) >= least_blocks * block)
+            from.frequency += d_angle / (2 * M_PI * static_cast<double>(since(stream)));
+    }
+    stream.resume(d_labels.data(), d_labels.size(), d_taps.data(), d_memory, from);
+    if (stream.carrier)
+        d_carrier = { from, stream.carrier->passed() };
+}
+
+void resumption::scale(const tracked_stream& stream, float by)
+{
+    const normal_equations& shape = stream.filter.shape();
+    for (std::size_t part = 0; part < d_taps.size(); part += shape.pitch())
+        for (std::size_t k = 0; k < shape.taps(); ++k) // all but the offset
+            d_taps[part + k] /= by;
+}
+
+void resumption::reset(const tracked_stream& stream)
+{
+    d_taps = stream.filter.identity();
+    d_memory = 0;
+    d_residual = 0;
+    d_carrier = {};
+    d_is_signal = false;
+    d_pause = 0;
+}
+
+void resumption::state(archive& members)
+{
+    members.numbers("settled", d_taps.data(), { d_taps.size() }, -1e6f, 1e6f);
+    members("settled_memory", d_memory);
+    members("settled_residual", d_residual, 0.0f, 1e12f);
+    d_carrier.state(members, "followed");
+    members("is_signal", d_is_signal);
+    members("pause", d_pause, std::size_t{ 0 }, lasting);
+}
+
+} // namespace gr::adann::core
