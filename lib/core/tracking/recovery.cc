@@ -301,8 +301,8 @@ void recovery::resume(tracked_stream& stream,
             forget_loss();
             apply(recovery_event::settles);
         } else {
-            d_holds =
-                d_settled.is_pause() || (d_state == recovery_state::lost && !d_is_raw);
+            d_holds = d_settled.is_pause() || (d_state == recovery_state::lost &&
+                                               d_settled.is_interrupted() && !d_is_raw);
         }
     }
     d_changes += is_used() != was_used;
@@ -314,7 +314,7 @@ bool recovery::goes_back(const tracked_stream& stream,
                          const resumption::tried& held) const
 {
     const auto [mean, own] = stream.residual();
-    if (!held.explains || !(held.residual < limit()))
+    if (!d_settled.is_interrupted() || !held.explains || !(held.residual < limit()))
         return false;
     if (d_state == recovery_state::interrupted)
         return as_before * held.residual < own;
@@ -353,7 +353,7 @@ void recovery::choose_lost(tracked_stream& stream, const network_decider& decide
     note_signal();
     const float held = d_judge.residual(derotated(stream), &d_at_level[around]);
     d_is_raw = as_before * unfiltered < held;
-    d_holds = d_settled.is_pause() || !d_is_raw;
+    d_holds = d_settled.is_pause() || (d_settled.is_interrupted() && !d_is_raw);
     fit_latest(stream);
 }
 

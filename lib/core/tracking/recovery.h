@@ -159,8 +159,9 @@ public:
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
     bool is_used() const { return d_state != recovery_state::lost && !d_holds; }
-    //! Whether decisions are those by taps and carrier of when it was followed, for want of better ones.
-    bool holds() const { return d_holds; }
+    //! Whether nothing explains the samples: decisions are those by taps and carrier of when it was followed, for
+    //! want of better ones, and do not do so either.
+    bool holds() const { return d_holds && !d_settled.explains(); }
     /*! The windows that the next symbols of a stream are decided from while is_used() is false.
      * \param position symbols since the latest update \param memory they are valid as long as it is */
     feature_view lost_windows(tracked_stream& stream,

@@ -11,6 +11,7 @@ namespace gr::adann::core {
 namespace {
 // Times the usual residual: that of a block of 64 real symbols scatters by 0.18.
 constexpr float as_before = 1.5f;
+constexpr float far_more = 3;    // times the usual residual
 constexpr float noise_alone = 2; // times the usual residual
 constexpr float far_less = 4;    // of the signal's power: a block of data has more
 // Blocks from one of noise alone to one of a signal alone: between them is one with the end of the pause.
@@ -55,6 +56,7 @@ void resumption::remember(const tracked_stream& stream)
 void resumption::follow(const tracked_stream& stream)
 {
     d_pause = 0;
+    d_is_interrupted = false;
     if (!is_as_usual(stream.residual().latest))
         return;
     keep_taps(stream);
@@ -148,6 +150,7 @@ resumption::tried resumption::decide(tracked_stream& stream,
     const sample_history& history = stream.history;
     const std::size_t n = d_labels.size(), symbol = history.next() - n;
     const std::size_t first = history.window_begin(symbol);
+    d_explains = false;
     if (!history.is_usable(first - stream.filter.reach()))
         return {};
     windows(stream, symbol, n, 0, d_windows);
@@ -171,7 +174,9 @@ resumption::tried resumption::decide(tracked_stream& stream,
     const float left = static_cast<float>(found.with_waveform.power -
                                           2 * found.with_waveform.sum.real()) /
                        samples;
-    return { left, is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n) };
+    d_is_interrupted |= left > far_more * d_residual;
+    d_explains = is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n);
+    return { left, d_explains };
 }
 
 bool resumption::is_as_usual(float residual) const
@@ -207,7 +212,7 @@ void resumption::reset(const tracked_stream& stream)
     d_memory = 0;
     d_residual = 0;
     d_carrier = {};
-    d_is_signal = false;
+    d_is_signal = d_explains = d_is_interrupted = false;
     d_pause = 0;
 }
 
@@ -218,6 +223,8 @@ void resumption::state(archive& members)
     members("settled_residual", d_residual, 0.0f, 1e12f);
     d_carrier.state(members, "followed");
     members("is_signal", d_is_signal);
+    members("explains", d_explains);
+    members("is_interrupted", d_is_interrupted);
     members("pause", d_pause, std::size_t{ 0 }, lasting);
 }
 
