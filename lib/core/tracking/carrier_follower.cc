@@ -353,13 +353,21 @@ void carrier_follower::begin_settled(const sample_history& history,
 {
     if (!has_settled())
         return;
-    d_loop.begin(d_settled_frequency, settled_phase(), history.sample(history.next()));
+    begin_at({ settled_phase(), d_settled_frequency }, history, first, end);
+}
+
+void carrier_follower::begin_at(const extrapolation& from,
+                                const sample_history& history,
+                                std::size_t first,
+                                std::size_t end)
+{
+    d_loop.begin(from.frequency, from.phase, history.sample(history.next()));
     d_loop.prepare(first, end);
     d_from_line = true;
 }
 
 carrier_follower::extrapolation
-carrier_follower::present(const sample_history& history) const
+carrier_follower::current(const sample_history& history) const
 {
     if (idle())
         return {};
@@ -376,9 +384,7 @@ void carrier_follower::go_on(const sample_history& history,
     d_line.reset();
     if (from.phase == 0 && from.frequency == 0)
         return;
-    d_loop.begin(from.frequency, from.phase, history.sample(history.next()));
-    d_loop.prepare(first, end);
-    d_from_line = true;
+    begin_at(from, history, first, end);
     d_settled.phase = from.phase;
     if (d_settled.is_by_line())
         d_settled.at = d_now;

@@ -148,7 +148,7 @@ public:
         double phase = 0, frequency = 0; //!< radians; cycles per symbol
     };
     //! The present one: the frequency is that of lines, or of the loop where there was none.
-    extrapolation present(const sample_history& history) const;
+    extrapolation current(const sample_history& history) const;
     //! Goes on with this one; samples `first` to `end` are rotated again.
     void go_on(const sample_history& history,
                std::size_t first,
@@ -194,6 +194,10 @@ public:
     void state(archive& members, const sample_history& history);
 
 private:
+    void begin_at(const extrapolation& from,
+                  const sample_history& history,
+                  std::size_t first,
+                  std::size_t end);
     //! The phase that a line starts from: the remembered one if a line confirmed it, else 0.
     double phase_before() const { return d_settled.is_by_line() ? d_settled.phase : 0; }
     bool has_settled() const { return d_settled.phase != 0 || d_settled_frequency != 0; }

@@ -96,7 +96,8 @@ class front_filter
 {
 public:
     static constexpr std::size_t block = tracked_stream::block;
-    static constexpr std::size_t most_apart = 4; //!< blocks from an update to the next
+    //! Blocks from an update to the next.
+    static constexpr std::size_t most_apart = tracked_stream::most_apart;
     //! Longest training sequence, symbols.
     static constexpr std::size_t most_training = tracked_stream::most_known;
     //! Shortest one: reach() symbols at each end serve as neighbours of the others only.

@@ -133,7 +133,7 @@ recovery::recovery(const tracked_stream& stream,
       d_power(alphabet, waveform->probabilities()),
       d_timing(stream, alphabet),
       d_blind_taps(std::min(stream.filter.taps(), most_blind_taps)),
-      d_settled(stream, alphabet, waveform->probabilities()),
+      d_resumption(stream, alphabet, waveform->probabilities()),
       d_blind_samples(stream.history.sample(blind_symbols) + d_blind_taps,
                       stream.history.is_complex()),
       d_derotated(stream.carrier ? stream.history.sample(judge::symbols) : 0,
@@ -195,16 +195,16 @@ void recovery::train()
 void recovery::reset(tracked_stream& stream)
 {
     forget(stream);
-    d_settled.reset(stream);
+    d_resumption.reset(stream);
     d_usual = 0;
 }
 
 void recovery::change_level(tracked_stream& stream, float by)
 {
     forget(stream);
-    d_settled.scale(stream, by);
+    d_resumption.scale(stream, by);
     d_usual *= by * by;
-    if (d_settled.remembers())
+    if (d_resumption.remembers())
         apply(recovery_event::fails);
 }
 
@@ -230,7 +230,7 @@ void recovery::forget_tests()
 void recovery::forget_loss()
 {
     d_has_started = false;
-    d_settled.forget_signal();
+    d_resumption.forget_signal();
     d_displaced = {};
     d_schedule.forget_loss();
 }
@@ -290,33 +290,36 @@ void recovery::resume(tracked_stream& stream,
     const bool was_used = is_used();
     d_holds = false;
     if (d_state == recovery_state::following) {
-        d_settled.follow(stream);
-    } else if (may_start && d_settled.remembers()) {
-        const resumption::tried held = d_settled.decide(stream, decides);
-        if (d_settled.is_pause() && d_state == recovery_state::interrupted)
+        d_resumption.follow(stream);
+    } else if (may_start && d_resumption.remembers()) {
+        const resumption::tried held = d_resumption.decide(stream, decides);
+        if (d_resumption.is_pause() && d_state == recovery_state::interrupted)
             apply(recovery_event::fails);
         if (goes_back(stream, held)) {
-            d_settled.resume(stream);
+            d_resumption.resume(stream);
             forget_tests();
             forget_loss();
             apply(recovery_event::settles);
         } else {
-            d_holds = d_settled.is_pause() || (d_state == recovery_state::lost &&
-                                               d_settled.is_interrupted() && !d_is_raw);
+            d_holds = d_resumption.is_pause() || (d_state == recovery_state::lost &&
+                                                  d_resumption.has_gap() && !d_is_raw);
         }
     }
     d_changes += is_used() != was_used;
 }
 
-/* Whether the stream goes on by what it was when it was followed. Taps that were in use until lately are as good if
- * the latest residual was that of a burst. Later ones that are as good may have labels that are late or rotated. */
+/* Whether the stream goes on by what it was when it was followed: after a gap, or where a carrier's phase may have run
+ * away. Taps that were in use until lately have to be clearly worse, as the residual may be that of a burst. Those that
+ * have learnt in a gap may be as good, but have labels that are late or rotated. */
 bool recovery::goes_back(const tracked_stream& stream,
                          const resumption::tried& held) const
 {
     const auto [mean, own] = stream.residual();
-    if (!d_settled.is_interrupted() || !held.explains || !(held.residual < limit()))
+    const bool has_gap = d_resumption.has_gap();
+    const bool rotates = stream.carrier && !stream.carrier->idle();
+    if (!held.explains || !(held.residual < limit()) || !(has_gap || rotates))
         return false;
-    if (d_state == recovery_state::interrupted)
+    if (d_state == recovery_state::interrupted || !has_gap)
         return as_before * held.residual < own;
     return std::isnan(mean) ? !d_has_started : held.residual < as_before * own;
 }
@@ -327,7 +330,7 @@ feature_view recovery::lost_windows(tracked_stream& stream,
                                     aligned_floats& memory)
 {
     const sample_history& history = stream.history;
-    return d_holds ? d_settled.windows(stream, history.next(), n, position, memory)
+    return d_holds ? d_resumption.windows(stream, history.next(), n, position, memory)
                    : history.received_windows(history.next(), n, memory);
 }
 
@@ -335,25 +338,24 @@ feature_view recovery::lost_windows(tracked_stream& stream,
 void recovery::note_signal()
 {
     if (d_judge.relative_residual() < least_random * d_random)
-        d_settled.note_signal();
+        d_resumption.note_signal();
 }
 
 // What decides a lost stream: the taps when it was followed, unless decisions without any are clearly better.
 void recovery::choose_lost(tracked_stream& stream, const network_decider& decides)
 {
-    if (!d_settled.remembers())
+    if (!d_resumption.remembers())
         return;
     const sample_history& history = stream.history;
     const std::size_t around = stream.target.reach(), n = d_unfiltered_labels.size();
     const std::size_t symbol = history.latest(judge::symbols);
-    decides(d_settled.windows(stream, history.next() - n, n, 0, d_windows),
+    decides(d_resumption.windows(stream, history.next() - n, n, 0, d_windows),
             d_at_level.data());
     const float unfiltered = d_judge.residual(history.received(history.owned(symbol)),
                                               &d_unfiltered_labels[around]);
     note_signal();
     const float held = d_judge.residual(derotated(stream), &d_at_level[around]);
     d_is_raw = as_before * unfiltered < held;
-    d_holds = d_settled.is_pause() || (d_settled.is_interrupted() && !d_is_raw);
     fit_latest(stream);
 }
 
@@ -544,7 +546,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
     if (!history.is_usable(first - stream.filter.reach()) || !explain_little ||
         !has_unusual_power(stream))
         return false;
-    for (const float* taps : { stream.filter.bank().taps(), d_settled.taps() }) {
+    for (const float* taps : { stream.filter.bank().taps(), d_resumption.taps() }) {
         decides(at_level(stream, taps), d_at_level.data());
         const hypothesis proposed{ hypothesis::source::level,
                                    d_at_level.data(),
@@ -585,7 +587,7 @@ bool recovery::propose_timing(tracked_stream& stream,
                               bool may_start)
 {
     const timing_search::decisions found =
-        d_timing.find(stream, d_settled.taps(), decides);
+        d_timing.find(stream, d_resumption.taps(), decides);
     const std::size_t n = d_timing.size();
     if (!found.labels ||
         4 * count_alike(stream.history.decided(stream.history.next() - n),
@@ -653,7 +655,7 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
  * from the corrected labels. */
 recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
 {
-    if (d_settled.is_pause())
+    if (d_resumption.is_pause())
         return outcome::open;
     const sample_history& history = stream.history;
     const std::uint8_t* const latest = history.decided(history.latest(judge::symbols));
@@ -693,7 +695,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
     // A larger residual becomes the usual one by and by: until then its cause may be a wrong phase.
     const bool takes = d_usual == 0 || is_as_usual();
     if (takes && !has_unusual_power(stream))
-        d_settled.remember(stream);
+        d_resumption.remember(stream);
     d_usual = takes ? left : as_before * d_usual;
     forget_loss();
     apply(recovery_event::settles);
@@ -748,7 +750,7 @@ bool recovery::start(tracked_stream& stream,
     stream.history.forget_labels(); // earlier labels have another delay or rotation
     forget_tests();
     d_has_started = true;
-    d_settled.note_signal();
+    d_resumption.note_signal();
     ++d_resets;
     d_corrections += !by.none();
     apply(recovery_event::starts);
@@ -771,7 +773,7 @@ void recovery::start_from(tracked_stream& stream, const carrier_line::line& foun
 {
     start_over(stream);
     d_has_started = true;
-    d_settled.note_signal();
+    d_resumption.note_signal();
     stream.carrier->begin(stream.history, found);
     stream.history.forget_labels(); // that were decided with another phase
     ++d_resets;
@@ -781,7 +783,7 @@ void recovery::start_over(tracked_stream& stream)
 {
     stream.start_over();
     d_has_started = false;
-    d_settled.forget_signal();
+    d_resumption.forget_signal();
     forget_tests();
     apply(recovery_event::starts);
 }
@@ -799,7 +801,7 @@ void recovery::state(archive& members)
     d_schedule.state(members);
     d_displaced.state(members, "", d_symmetries.size());
     d_reported.state(members, "shown_", d_symmetries.size());
-    d_settled.state(members);
+    d_resumption.state(members);
     members("holds", d_holds);
     members("is_raw", d_is_raw);
     members("has_started", d_has_started);

@@ -161,7 +161,7 @@ public:
     bool is_used() const { return d_state != recovery_state::lost && !d_holds; }
     //! Whether nothing explains the samples: decisions are those by taps and carrier of when it was followed, for
     //! want of better ones, and do not do so either.
-    bool holds() const { return d_holds && !d_settled.explains(); }
+    bool holds() const { return d_holds && !d_resumption.explains(); }
     /*! The windows that the next symbols of a stream are decided from while is_used() is false.
      * \param position symbols since the latest update \param memory they are valid as long as it is */
     feature_view lost_windows(tracked_stream& stream,
@@ -268,7 +268,7 @@ private:
     recovery_state d_state = recovery_state::following;
     retry_schedule d_schedule;
     displacement d_displaced; // of its labels at the latest test since it was lost
-    resumption d_settled;     // taps and carrier of when it was followed
+    resumption d_resumption;  // taps and carrier of when it was followed
     bool d_holds = false;     // whether it is decided by these
     // Whether decisions of a lost stream are better without the filter; whether the taps are from labels or from a
     // line, since it was lost.

@@ -23,11 +23,12 @@ std::size_t symbols_of(const tracked_stream& stream)
 {
     return resumption::block + 2 * stream.target.reach();
 }
-// Of the blocks that are handed out at once, or the symbols of a test.
+// Of the blocks up to an update, or of the symbols of a test.
 std::size_t samples_of(const tracked_stream& stream)
 {
     const sample_history& history = stream.history;
-    return history.sample(4 * resumption::block + 2 * stream.target.reach()) +
+    return history.sample(tracked_stream::most_apart * resumption::block +
+                          2 * stream.target.reach()) +
            history.window().samples() + simd::lanes;
 }
 } // namespace
@@ -56,12 +57,12 @@ void resumption::remember(const tracked_stream& stream)
 void resumption::follow(const tracked_stream& stream)
 {
     d_pause = 0;
-    d_is_interrupted = false;
+    d_has_gap = false;
     if (!is_as_usual(stream.residual().latest))
         return;
     keep_taps(stream);
     if (stream.carrier)
-        d_carrier = { stream.carrier->present(stream.history), stream.carrier->passed() };
+        d_carrier = { stream.carrier->current(stream.history), stream.carrier->passed() };
 }
 
 void resumption::keep_taps(const tracked_stream& stream)
@@ -174,7 +175,7 @@ resumption::tried resumption::decide(tracked_stream& stream,
     const float left = static_cast<float>(found.with_waveform.power -
                                           2 * found.with_waveform.sum.real()) /
                        samples;
-    d_is_interrupted |= left > far_more * d_residual;
+    d_has_gap |= left > far_more * d_residual;
     d_explains = is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n);
     return { left, d_explains };
 }
@@ -212,7 +213,7 @@ void resumption::reset(const tracked_stream& stream)
     d_memory = 0;
     d_residual = 0;
     d_carrier = {};
-    d_is_signal = d_explains = d_is_interrupted = false;
+    d_is_signal = d_explains = d_has_gap = false;
     d_pause = 0;
 }
 
@@ -224,7 +225,7 @@ void resumption::state(archive& members)
     d_carrier.state(members, "followed");
     members("is_signal", d_is_signal);
     members("explains", d_explains);
-    members("is_interrupted", d_is_interrupted);
+    members("has_gap", d_has_gap);
     members("pause", d_pause, std::size_t{ 0 }, lasting);
 }
 

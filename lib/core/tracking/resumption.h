@@ -64,9 +64,9 @@ public:
     /*! Whether the latest block, or the one before, has the power of the noise alone: a pause, in which taps that
      * explain their own decisions have learnt from noise. Never once labels were surely a signal's. */
     bool is_pause() const { return d_pause > 0; }
-    /*! Whether a block since the stream was followed had three times the usual residual or more: it was interrupted.
-     * Where a residual is about the limit it is not, and goes on by its own taps. */
-    bool is_interrupted() const { return d_is_interrupted; }
+    /*! Whether a block since the stream was followed had three times the usual residual or more: the signal was
+     * missing. Where a residual is about the limit all the time it was not, and its own taps go on. */
+    bool has_gap() const { return d_has_gap; }
     //! tried::explains of the latest block
     bool explains() const { return d_explains; }
     //! Labels are surely a signal's, until forget_signal().
@@ -119,7 +119,7 @@ private:
     std::size_t d_memory = 0; // symbols that they were learnt from; 0: never
     float d_residual = 0;     // of the stream then, mean square of a sample
     moment d_carrier;         // after the latest block that was explained
-    bool d_is_signal = false, d_explains = false, d_is_interrupted = false;
+    bool d_is_signal = false, d_explains = false, d_has_gap = false;
     std::size_t d_pause = 0; // blocks for which is_pause() stays
 
     // Nothing outlives a call in these, but of decide() until resume().

@@ -18,6 +18,7 @@ namespace gr::adann::core {
 //! The state of a tracked stream. A front_filter updates it, and a recovery tests it.
 struct tracked_stream {
     static constexpr std::size_t block = block_symbols;
+    static constexpr std::size_t most_apart = 4; //!< blocks from an update to the next
     //! Symbols of a sequence that the taps start from, at most.
     static constexpr std::size_t most_known = 192;
 
