@@ -15,8 +15,8 @@ SYMBOLS, LABELLED, HALF_WINDOW, SPS = 2**16, 2**14, 6, 2
 PACKET, PAUSE, FIRST = 2681, 3355, 256
 
 
-# An echo has come after the training. No symbol is wrong; a twentieth where a batch of noise is learnt from, a fifth where
-# taps go on from what they learnt in the pause.
+# An echo has come after the training. No symbol is wrong; a twentieth where batches of noise are learnt from, a fifth
+# where taps go on from what they learnt in the pause.
 @pytest.mark.parametrize("seed", [3, 4, 5])
 def test_the_first_symbols_after_a_pause_are_right(seed):
     alphabet = core.constellation("pam4")
