@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/adaptive_filter.h"
 
+#include "core/tracking/belief.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -82,7 +84,8 @@ void adaptive_filter::learn(sample_history& history,
     d_wanted.assign(aim.expected, n);
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
-    if (!hard) {
+    // An idle word's samples are correlated with its residual without an impairment.
+    if (!hard && has_enough_pairs(history.decided(symbol), d_block, history.classes())) {
         for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
             aim.expected[i] -= history.filtered(owned)[i];
         d_output.assign(aim.expected, n);

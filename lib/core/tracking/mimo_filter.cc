@@ -20,6 +20,7 @@ constexpr std::size_t compared = 256; // symbols of two outputs, or of two level
 constexpr float doubtful = 0.5f;      // part of the residual of random decisions
 constexpr double much_more = 2;       // times the usual residual
 constexpr double usually = 0.125;     // weight of the latest residual in the usual one
+constexpr double as_before = 1.25; // what the usual residual grows by with each new start
 constexpr std::size_t most_retry_interval = 65536; // symbols
 
 const expected_waveform& complex_waveform_of(const model& behind)
@@ -130,7 +131,13 @@ void mimo_filter::run(const float* const* samples,
         if ((d_steps + 1) % (block / step) == 0)
             for (auto& each : d_outputs)
                 update(each);
-        if (++d_steps % (watched_every / step) == 0)
+        if (++d_steps % (compared / step) == 0)
+            for (auto& each : d_outputs) {
+                each.was_lost |= is_lost(each) || is_silent(each);
+                if (each.was_lost || has_unusual_power(each))
+                    begin_settled(each);
+            }
+        if (d_steps % (watched_every / step) == 0)
             watch();
     }
 }
@@ -254,9 +261,10 @@ void mimo_filter::measure_phases()
             d_waveform.expect(&each.labels[symbol], step, d_expected.data());
             own = each.turn.compare(d_expected.data(), samples, first);
             correlation = remaining(d_expected.data(), samples, sample(step));
-            each.residual_sum += power_of(samples, sample(step)) +
-                                 power_of(d_expected.data(), sample(step)) -
-                                 2 * std::abs(correlation);
+            each.latest_residual = power_of(samples, sample(step)) +
+                                   power_of(d_expected.data(), sample(step)) -
+                                   2 * std::abs(correlation);
+            each.residual_sum += each.latest_residual;
             each.measured += sample(step);
         }
         each.correlations = { each.correlations[1], each.correlations[2], correlation };
@@ -331,6 +339,7 @@ void mimo_filter::make_room()
         each.turn.move_back(from);
         each.known -= std::min(each.known, symbols);
     }
+    d_moved += symbols;
     d_filled -= symbols;
     d_first -= std::min(d_first, symbols);
     d_unusable -= std::min(d_unusable, from);
@@ -354,27 +363,35 @@ void mimo_filter::begin(output& each,
     }
     each.settled = d_start.fit(x, sent);
     each.bank.reset(each.settled);
+    each.settled_carrier.reset();
     if (shares) {
         each.turn = shares->turn;
-        each.phases.search().begin(shares->phases.search().line());
     } else {
         each.turn.reset();
         if (sent.carrier.turns()) {
             each.turn.skip(sample(latest(step)) - sps() / 2);
             each.turn.begin(sent.carrier.frequency, 0, sample(symbol));
         }
-        const std::size_t middle = sample(latest(step) + step / 2) - d_window.sps() / 2;
-        each.phases.search().begin(
-            { wrapped(static_cast<float>(each.turn.phase_at(middle))),
-              static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
     }
+    begin_search(each, shares);
     each.correlations = {};
     each.known = ready() + d_half_window + 1;
     each.residual_sum = 0;
     each.measured = 0;
-    each.usual = 0;
     each.found = true;
+    each.was_lost = false;
     ++each.starts;
+}
+
+// The phase search begins where that of an output with the same carrier is; null: where its own carrier is.
+void mimo_filter::begin_search(output& each, const output* shares)
+{
+    each.phases.search().begin(
+        shares
+            ? shares->phases.search().line()
+            : phase_line{ wrapped(static_cast<float>(
+                              each.turn.phase_at(middle_of_latest_step()))),
+                          static_cast<float>(2 * M_PI * step) * each.turn.frequency() });
 }
 
 void mimo_filter::start(const float* const* samples,
@@ -427,22 +444,44 @@ void mimo_filter::start(const float* const* samples,
               d_filled + 1 + unlabelled);
 }
 
+// Taps and carrier are those of an output that is followed.
+void mimo_filter::remember(output& each)
+{
+    std::copy_n(each.bank.taps(), each.settled.size(), each.settled.begin());
+    const std::size_t now = middle_of_latest_step();
+    if (each.turn.idle())
+        each.settled_carrier.reset();
+    else
+        each.settled_carrier.follow(
+            symbol_of(now), each.turn.phase_at(now), each.turn.frequency());
+}
+
+bool mimo_filter::is_unusual(const output& each) const
+{
+    return each.usual > 0 && mean_residual(each) > much_more * each.usual;
+}
+
+bool mimo_filter::is_lost(const output& each) const
+{
+    return mean_residual(each) > (is_unusual(each) ? d_doubtful : d_lost);
+}
+
 // Tests which outputs have lost their transmitter or share one; these start again.
 void mimo_filter::watch()
 {
+    bool all_usual = true;
     for (auto& each : d_outputs) {
-        const double residual = mean_residual(each);
-        const bool unusual = each.usual > 0 && residual > much_more * each.usual;
-        const bool is_lost = residual > (unusual ? d_doubtful : d_lost);
-        const bool is_off = has_unusual_power(each);
-        if ((is_lost || is_off) && begin_at_level(each))
-            continue;
-        if (is_lost || (each.starts > 0 && each.steps_with_signal == 0))
+        const bool unusual = is_unusual(each);
+        all_usual = all_usual && !unusual;
+        each.was_lost = is_lost(each) || is_silent(each);
+        if (each.was_lost)
             each.found = false;
-        else if (!unusual)
-            each.usual += (each.usual > 0 ? usually : 1) * (residual - each.usual);
-        if (each.found && !unusual && !is_off)
-            std::copy_n(each.bank.taps(), each.settled.size(), each.settled.begin());
+        else if (each.measured && !unusual)
+            each.usual +=
+                (each.usual > 0 ? usually : 1) * (mean_residual(each) - each.usual);
+        if (each.found && each.measured && !unusual && !has_unusual_power(each) &&
+            each.latest_residual < d_lost * static_cast<double>(sample(step)))
+            remember(each);
     }
     for (std::size_t a = 0; a < outputs(); ++a)
         for (std::size_t b = 0; b < a; ++b)
@@ -458,7 +497,11 @@ void mimo_filter::watch()
     if (std::all_of(d_outputs.begin(), d_outputs.end(), [](const auto& each) {
             return each.found;
         })) {
-        d_retry_interval = watched_every;
+        if (all_usual) {
+            d_until_retry =
+                start_symbols; // the first try should have none from before the loss
+            d_retry_interval = watched_every;
+        }
         return;
     }
     d_until_retry -= std::min(d_until_retry, watched_every);
@@ -502,9 +545,11 @@ void mimo_filter::find()
     const std::size_t first = ready() - start_symbols;
     std::vector<separated> transmitters(outputs());
     for (std::size_t o = 0; o < outputs(); ++o) {
-        const auto& each = d_outputs[o];
-        if (!each.found)
+        auto& each = d_outputs[o];
+        if (!each.found) {
+            each.usual *= as_before; // more noise is the usual by and by
             continue;
+        }
         if (each.known > first + d_half_window)
             return; // it has too few labels for its transmitter to be subtracted; try later
         transmitters[o].labels.assign(each.labels.begin() + first + d_half_window,
@@ -535,10 +580,8 @@ void mimo_filter::find()
                              labels.data() + labels.size() - compared - most_late);
             });
             each.found = there != news.end();
-            if (each.found) {
-                each.usual = 0; // its usual residual was too small
+            if (each.found)
                 news.erase(there);
-            }
             o = each.found ? sought.erase(o) : o + 1;
         }
         if (sought.empty())
@@ -569,60 +612,128 @@ bool mimo_filter::has_unusual_power(const output& each) const
     return d_power.is_unusual(&each.labels[latest(compared)], compared);
 }
 
-/* A signal that became fainter is decided as inner points, and taps learn from these. So the latest
- * symbols are filtered by the `settled` taps and decided at the constellation's power. If these
- * labels have less than half the others' residual, and less than random ones, those taps go on. */
-bool mimo_filter::begin_at_level(output& each)
+/* Decides samples at a phase which follows: each step's is that of the symbols before it, whose neighbours
+ * are all decided. */
+mimo_filter::decided_again mimo_filter::decide_from(float phase,
+                                                    const std::vector<float>& samples)
+{
+    const std::size_t reach = d_waveform.reach(), symbols = compared + 2 * reach;
+    const std::size_t owned = d_window.samples_before() - d_window.sps() / 2;
+    std::vector<float> window(samples.size()), expected(2 * sample(step));
+    decided_again found{ std::vector<std::uint8_t>(symbols), phase };
+    std::complex<double> followed = 0;
+    for (std::size_t k = 0; k < symbols; k += step) {
+        const std::size_t n = std::min(step, symbols - k);
+        const feature_view windows{
+            window.data(), d_window.stride(), d_window.dimension(), n
+        };
+        rotate(&samples[2 * sample(k)],
+               std::polar(1.0f, -found.phase),
+               windows.floats() / 2,
+               window.data());
+        d_decider.decide(d_prepared, windows, &found.labels[k]);
+        const std::size_t first =
+            std::max(k, 2 * reach) - reach; // of those not measured yet
+        if (k + n <= first + reach)
+            continue;
+        const std::size_t measured = k + n - reach - first, count = sample(measured);
+        d_waveform.expect(&found.labels[first], measured, expected.data());
+        const auto correlation =
+            remaining(expected.data(), &samples[2 * (sample(first) + owned)], count);
+        found.common += std::abs(correlation);
+        found.energy += power_of(expected.data(), count);
+        followed = followed / 2.0 + correlation;
+        found.phase = static_cast<float>(std::arg(followed));
+    }
+    return found;
+}
+
+/* A signal that became fainter is decided as inner points, and taps learn from these; after a burst of noise, or
+ * where the phase ran away, from wrong ones. So the latest symbols are filtered by the `settled` taps and decided
+ * at the constellation's power, at the best of the search's phases. If these labels have less than half the
+ * others' residual, and less than random ones, those taps go on. */
+bool mimo_filter::begin_settled(output& each)
 {
     const std::size_t reach = d_waveform.reach(), first = latest(compared);
-    if (!usable(each, first) || each.steps_with_signal < compared / step)
+    if (!usable(each, first))
         return false;
     const std::size_t from = sample(first - reach) - d_window.samples_before();
-    const std::size_t own = sample(first) - d_window.sps() / 2;
+    const std::size_t own = sample(first) - d_window.sps() / 2 - from;
     const std::size_t count = sample(compared + 2 * reach - 1) + d_window.samples();
     planes output(count + simd::lanes, true);
     run(each.settled.data(), from - d_taps / 2, count, output);
     std::vector<float> samples(2 * count), expected(2 * sample(compared));
-    each.turn.rotate_back(
-        output.re.data(), output.im.data(), from, count, samples.data());
-    const double scale =
-        std::sqrt(static_cast<double>(count) / power_of(samples.data(), count));
-
-    // Rotates each step by its prediction error; the first and last ones extend to the ends.
-    const std::size_t n = sample(step), steps = compared / step;
-    d_waveform.expect(&each.labels[first], compared, expected.data());
-    double before = 0;
-    for (std::size_t s = 0; s < steps; ++s) {
-        const std::size_t at = own - from + s * n;
-        const auto correlation = remaining(&expected[2 * s * n], &samples[2 * at], n);
-        before += std::abs(correlation);
-        const std::size_t begin = s == 0 ? 0 : at, end = s + 1 == steps ? count : at + n;
-        const std::complex<float> by(std::polar(scale, -std::arg(correlation)));
-        rotate(&samples[2 * begin], by, end - begin, &samples[2 * begin]);
+    remembered_carrier& carrier = each.settled_carrier;
+    for (std::size_t i = 0; i < count; ++i) {
+        float* const to = &samples[2 * i];
+        to[0] = output.re[i];
+        to[1] = output.im[i];
+        rotate(to[0], to[1], -carrier.phase_at(symbol_of(from + i)));
     }
-    const float* const owned = &samples[2 * (own - from)];
-    const double power = power_of(owned, steps * n);
-    const auto share = [&](double common) { // residual, relative to the samples' energy
-        return 1 - common * common / power / power_of(expected.data(), steps * n);
-    };
-    const double others = share(scale * before);
-    std::vector<std::uint8_t> labels(compared + 2 * reach);
-    d_decider.decide(
-        d_prepared,
-        { samples.data(), d_window.stride(), d_window.dimension(), labels.size() },
-        labels.data());
-    d_waveform.expect(&labels[reach], compared, expected.data());
-    const double common = remaining(expected.data(), owned, steps * n).real();
-    const double residual = share(common);
-    if (!(clearly_less(residual, others) && residual < d_lost))
+    const double received = power_of(samples.data(), count);
+    if (!phase_search::has_signal(received, count))
         return false;
+    const double scale = std::sqrt(static_cast<double>(count) / received);
+    for (float& part : samples)
+        part *= static_cast<float>(scale);
+
+    const double power = power_of(&samples[2 * own], sample(compared));
+    const auto share = [&](double common,
+                           double energy) { // residual, relative to the samples' energy
+        return 1 - common * common / power / energy;
+    };
+    d_waveform.expect(&each.labels[first], compared, expected.data());
+    double common = 0;
+    for (std::size_t k = 0; k < sample(compared); k += sample(step))
+        common +=
+            std::abs(remaining(&expected[2 * k], &samples[2 * (own + k)], sample(step)));
+    const double others = share(common, power_of(expected.data(), sample(compared)));
+
+    decided_again best;
+    double least = std::numeric_limits<double>::infinity();
+    for (const float angle : each.phases.search().angles()) {
+        const decided_again found = decide_from(angle, samples);
+        const double residual = share(found.common, found.energy);
+        if (residual < least) {
+            least = residual;
+            best = found;
+        }
+    }
+    // A loop that has locked by itself since it was lost may be a rotation of the constellation off.
+    const bool is_as_usual = each.was_lost && least < much_more * each.usual;
+    const bool is_less =
+        is_as_usual ? least < as_before * others : clearly_less(least, others);
+    if (!is_less || !(least < d_lost))
+        return false;
+    const auto shares =
+        std::find_if(d_outputs.begin(), d_outputs.end(), [&](const auto& other) {
+            return d_one_carrier && other.found && &other != &each;
+        });
+    const std::size_t end = from + count;
+    double phase = carrier.phase_at(symbol_of(end)) + best.phase;
+    if (shares != d_outputs.end()) {
+        phase -= each.turn.phase_at(end);
+    } else if (carrier.has_carrier()) {
+        each.turn.skip(sample(latest(step)) - sps() / 2);
+        each.turn.begin(carrier.frequency(), phase, end);
+        carrier.resume(symbol_of(end), phase, carrier.frequency());
+        phase = 0;
+        for (auto& other : d_outputs)
+            if (d_one_carrier)
+                other.turn = each.turn;
+    } else {
+        each.turn.reset();
+    }
     for (float& tap : each.settled)
-        tap *= static_cast<float>(scale * common / power);
+        tap *= static_cast<float>(scale * best.common / power);
+    turn_vector(each.settled.data(), d_sums.pitch(), static_cast<float>(-phase));
     each.bank.reset(each.settled);
+    begin_search(each, shares == d_outputs.end() ? nullptr : &*shares);
     each.known = ready() + d_half_window + 1;
     each.residual_sum = 0;
     each.measured = 0;
     each.found = true;
+    each.was_lost = false;
     return true;
 }
 

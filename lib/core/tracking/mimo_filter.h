@@ -13,6 +13,7 @@
 #include "core/tracking/mimo_start.h"
 #include "core/tracking/phase_decisions.h"
 #include "core/tracking/recovery.h"
+#include "core/tracking/remembered_carrier.h"
 #include "core/tracking/tap_bank.h"
 
 #include <array>
@@ -69,13 +70,18 @@ struct mimo_output_status {
  * - another output has the same labels but for a symmetry of the constellation and a delay of
  *   up to four symbols, and a smaller residual: both are on one transmitter;
  * - its residual, at the best phase, is three quarters of that of random decisions, or half of
- *   that and twice its usual one;
+ *   that and twice its usual one. The usual one rises by a quarter with each start: a start may find a
+ *   mixture of transmitters, whose residual is above it;
  * - it is silent: a step has less than a hundredth of a signal's power. Nothing is learnt then.
  *
- * A change of the level alone needs no new start. If an output is lost, or if its labels'
- * power is significantly different from the constellation's (label_power.h), its latest symbols
- * are filtered by the taps of its latest good test and decided at the constellation's power. If
- * these labels have less than half the residual, those taps go on, scaled to the new level.
+ * The first start waits for as many symbols as it needs, so that none is from before the loss.
+ *
+ * After a pause, a burst of noise, or a change of the level no new start is needed. If an output is lost, or if its
+ * labels' power is significantly different from the constellation's (label_power.h), its latest symbols are
+ * filtered by the taps of its latest good test, rotated back by the carrier since then (remembered_carrier.h), and
+ * decided at the constellation's power and each of the search's phases. If these labels have less than half the
+ * residual, those taps go on. After a loss a usual residual is enough if it is not a quarter larger than the output's
+ * own, whose rotation may have changed.
  *
  * The start determines which transmitter comes out where, and up to which symmetry of the
  * constellation. A new start of all outputs may change both.
@@ -138,12 +144,16 @@ private:
         std::array<std::complex<double>, 3>
             correlations{};                // remaining() of the latest steps
         std::size_t steps_with_signal = 0; // steps in a row that were not silent
+        double latest_residual = 0;        // of the latest step: see mean_residual()
         double residual_sum = 0;  // since the latest watch(): see mean_residual()
         std::size_t measured = 0; // samples in that sum
         double usual = 0;         // average of mean_residual(); 0: none yet
         aligned_floats
             settled{}; // the taps at the latest watch() that found nothing wrong
+        remembered_carrier settled_carrier; // then
         bool found = false;
+        bool was_lost =
+            false; // since the latest watch(), or still: its phase may have slipped
         std::uint64_t starts = 0;
     };
 
@@ -154,6 +164,12 @@ private:
     };
 
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }
+    //! Of the stream, that of a sample of the buffer.
+    double symbol_of(std::size_t sample) const
+    {
+        return static_cast<double>(d_moved) +
+               static_cast<double>(sample) / static_cast<double>(sps());
+    }
     //! Samples that the taps span on each side.
     std::size_t reach() const { return d_taps / 2; }
     //! Symbols up to ready() are filtered, and up to decided() decided.
@@ -179,9 +195,29 @@ private:
     void measure_phases();
     void put_out(const output& each, float* to) const;
     void update(output& each);
+    void remember(output& each);
+    std::size_t middle_of_latest_step() const
+    {
+        return sample(latest(step) + step / 2) - d_window.sps() / 2;
+    }
+    bool is_unusual(const output& each) const;
+    bool is_lost(const output& each) const;
+    static bool is_silent(const output& each)
+    {
+        return each.starts > 0 && each.steps_with_signal == 0;
+    }
     void watch();
     bool has_unusual_power(const output& each) const;
-    bool begin_at_level(output& each);
+    //! Labels of the latest symbols by other taps.
+    struct decided_again {
+        std::vector<std::uint8_t> labels;
+        float phase = 0; //!< by which the latest sample was rotated back, radians
+        double common = 0,
+               energy = 0; //!< correlation with their waveform, and its energy
+    };
+    decided_again decide_from(float phase, const std::vector<float>& samples);
+    bool begin_settled(output& each);
+    void begin_search(output& each, const output* shares);
     bool are_one(const output& a, const output& b) const;
     std::size_t compared_from() const;
     bool has_own_labels(const output& each) const;
@@ -206,6 +242,7 @@ private:
 
     // The middle of symbol k is sample k·sps. Unusable samples are zero.
     std::vector<planes> d_in;
+    std::uint64_t d_moved = 0;  // symbols of the stream before the buffer's first
     std::size_t d_filled;       // symbols that have come in
     std::size_t d_first;        // first symbol of the stream
     std::size_t d_unusable = 0; // end of the latest samples that are not usable

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bitset>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -26,21 +25,6 @@ constexpr std::size_t most_blind_taps = recovery::blind_symbols / 8 + 1;
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
 
-/* Whether labels determine a channel: they have at least half as many different pairs of neighbours as
- * random data. An idle word may be explained by many channels. */
-bool has_enough_pairs(const std::uint8_t* labels, std::size_t classes)
-{
-    constexpr std::size_t pairs = judge::symbols - 1, most_classes = 256;
-    std::bitset<most_classes * most_classes> seen;
-    double found = 0;
-    for (std::size_t i = 0; i < pairs; ++i) {
-        auto pair = seen[labels[i] * classes + labels[i + 1]];
-        found += pair ? 0 : 1;
-        pair = true;
-    }
-    const auto all = static_cast<double>(classes * classes);
-    return found >= all * (1 - std::exp(-static_cast<double>(pairs) / all)) / 2;
-}
 /* Whether a pause begins or ends in 2 n samples: one half has less than a quarter of the other's power. Labels that
  * explain one half of them say nothing of the other. */
 bool has_pause(const signal_planes& samples, std::size_t n)
@@ -389,7 +373,7 @@ void recovery::test(tracked_stream& stream,
     const bool fails =
         exceeds(stream) ||
         (d_state == recovery_state::lost &&
-         !has_enough_pairs(history.decided(history.latest(n)), history.classes()));
+         !has_enough_pairs(history.decided(history.latest(n)), n, history.classes()));
     const bool stays_better = fails && found == judge::verdict::clear;
     apply(stays_better ? recovery_event::stays_better
           : fails      ? recovery_event::fails
@@ -514,7 +498,8 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
     const sample_history& history = stream.history;
     const std::size_t around = stream.target.reach(), symbols = judge::symbols + around;
     const std::size_t symbol = history.latest(judge::symbols);
-    if (!has_enough_pairs(proposed.labels + proposed.n - symbols, history.classes()) ||
+    if (!has_enough_pairs(
+            proposed.labels + proposed.n - symbols, judge::symbols, history.classes()) ||
         has_pause(history.received(history.owned(symbol)),
                   history.sample(judge::symbols / 2)))
         return false;
@@ -665,7 +650,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
         static_cast<float>(history.sample(judge::symbols)); // of what is looked at
     const bool as_usual = d_usual > 0 ? is_as_usual() : !was_lost();
     const bool well = clearly_less(left, most);
-    if (!has_enough_pairs(latest, history.classes())) {
+    if (!has_enough_pairs(latest, judge::symbols, history.classes())) {
         if (!well && d_usual > 0)
             apply(recovery_event::unexplained);
         return outcome::open;

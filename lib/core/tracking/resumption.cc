@@ -2,6 +2,7 @@
 #include "core/tracking/resumption.h"
 
 #include "core/signal/rotate.h"
+#include "core/tracking/belief.h"
 
 #include <algorithm>
 #include <cmath>
@@ -60,9 +61,17 @@ void resumption::follow(const tracked_stream& stream)
     d_has_gap = false;
     if (!is_as_usual(stream.residual().latest))
         return;
-    keep_taps(stream);
-    if (stream.carrier)
-        d_carrier = { stream.carrier->current(stream.history), stream.carrier->passed() };
+    const sample_history& history = stream.history;
+    if (has_enough_pairs(
+            history.decided(history.latest(block)), block, history.classes()))
+        keep_taps(stream);
+    if (!stream.carrier)
+        return;
+    const auto [phase, frequency] = stream.carrier->current(history);
+    if (phase == 0 && frequency == 0)
+        d_carrier.reset();
+    else
+        d_carrier.follow(now(stream), phase, frequency);
 }
 
 void resumption::keep_taps(const tracked_stream& stream)
@@ -71,17 +80,10 @@ void resumption::keep_taps(const tracked_stream& stream)
     d_memory = std::max(stream.filter.bank().memory(), block);
 }
 
-std::size_t resumption::since(const tracked_stream& stream) const
+// Symbols that have passed.
+double resumption::now(const tracked_stream& stream)
 {
-    return static_cast<std::size_t>(stream.carrier->passed() - d_carrier.at);
-}
-
-// At the next symbol.
-carrier_follower::extrapolation resumption::carrier(const tracked_stream& stream) const
-{
-    const auto [phase, frequency] = d_carrier.then;
-    const double turns = frequency * static_cast<double>(since(stream));
-    return { std::remainder(phase + 2 * M_PI * turns, 2 * M_PI), frequency };
+    return static_cast<double>(stream.carrier->passed());
 }
 
 feature_view resumption::windows(tracked_stream& stream,
@@ -103,8 +105,9 @@ feature_view resumption::windows(tracked_stream& stream,
         std::copy_n(d_filtered.re.begin(), samples, memory.begin());
         return found;
     }
-    const auto [phase, frequency] = carrier(stream);
-    const double growth = 2 * M_PI * frequency / static_cast<double>(window.sps());
+    const double phase = d_carrier.phase_at(now(stream));
+    const double growth =
+        2 * M_PI * d_carrier.frequency() / static_cast<double>(window.sps());
     const double ahead = static_cast<double>(first) -
                          static_cast<double>(history.sample(history.next() - position));
     for (std::size_t i = 0; i < samples; ++i) {
@@ -161,7 +164,7 @@ resumption::tried resumption::decide(tracked_stream& stream,
                           found.power < noise_alone * d_residual * samples &&
                           far_less * found.power < stream.target.power() * samples;
     d_pause = is_noise ? lasting : d_pause - std::min<std::size_t>(d_pause, 1);
-    if (!is_noise && d_carrier.then.frequency != 0) {
+    if (!is_noise && d_carrier.frequency() != 0) {
         for (const float angle : d_phases.angles()) {
             const fit other = decide_at(stream, decides, angle);
             if (other.distance() < found.distance()) {
@@ -176,7 +179,8 @@ resumption::tried resumption::decide(tracked_stream& stream,
                                           2 * found.with_waveform.sum.real()) /
                        samples;
     d_has_gap |= left > far_more * d_residual;
-    d_explains = is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n);
+    d_explains = is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n) &&
+                 has_enough_pairs(d_labels.data(), n, history.classes());
     return { left, d_explains };
 }
 
@@ -188,15 +192,15 @@ bool resumption::is_as_usual(float residual) const
 void resumption::resume(tracked_stream& stream)
 {
     carrier_follower::extrapolation from;
-    if (stream.carrier) {
-        from = carrier(stream);
-        from.phase += d_angle;
-        if (since(stream) >= least_blocks * block)
-            from.frequency += d_angle / (2 * M_PI * static_cast<double>(since(stream)));
+    if (stream.carrier && d_carrier.has_carrier()) {
+        const double since = d_carrier.since(now(stream));
+        from = { std::remainder(d_carrier.phase_at(now(stream)) + d_angle, 2 * M_PI),
+                 d_carrier.frequency() };
+        if (since >= least_blocks * block && since < remembered_carrier::extrapolated_for)
+            from.frequency += d_angle / (2 * M_PI * since);
+        d_carrier.resume(now(stream), from.phase, from.frequency);
     }
     stream.resume(d_labels.data(), d_labels.size(), d_taps.data(), d_memory, from);
-    if (stream.carrier)
-        d_carrier = { from, stream.carrier->passed() };
 }
 
 void resumption::scale(const tracked_stream& stream, float by)
@@ -212,7 +216,7 @@ void resumption::reset(const tracked_stream& stream)
     d_taps = stream.filter.identity();
     d_memory = 0;
     d_residual = 0;
-    d_carrier = {};
+    d_carrier.reset();
     d_is_signal = d_explains = d_has_gap = false;
     d_pause = 0;
 }
@@ -222,7 +226,7 @@ void resumption::state(archive& members)
     members.numbers("settled", d_taps.data(), { d_taps.size() }, -1e6f, 1e6f);
     members("settled_memory", d_memory);
     members("settled_residual", d_residual, 0.0f, 1e12f);
-    d_carrier.state(members, "followed");
+    members("carrier", d_carrier);
     members("is_signal", d_is_signal);
     members("explains", d_explains);
     members("has_gap", d_has_gap);

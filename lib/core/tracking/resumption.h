@@ -8,6 +8,7 @@
 
 #include "core/tracking/label_power.h"
 #include "core/tracking/phase_search.h"
+#include "core/tracking/remembered_carrier.h"
 #include "core/tracking/tracked_stream.h"
 
 #include <complex>
@@ -87,18 +88,6 @@ public:
     void state(archive& members);
 
 private:
-    //! A carrier, and the symbols that had passed.
-    struct moment {
-        carrier_follower::extrapolation then;
-        std::uint64_t at = 0;
-
-        void state(archive& members, const std::string& name)
-        {
-            members(name + "_phase", then.phase);
-            members(name + "_frequency", then.frequency);
-            members(name + "_at", at);
-        }
-    };
     void keep_taps(const tracked_stream& stream);
     //! Of the block, and its labels at a phase.
     struct fit {
@@ -110,15 +99,14 @@ private:
         }
     };
     fit decide_at(tracked_stream& stream, const network_decider& decides, float angle);
-    carrier_follower::extrapolation carrier(const tracked_stream& stream) const;
-    std::size_t since(const tracked_stream& stream) const;
+    static double now(const tracked_stream& stream);
 
     label_power d_power;
     phase_search d_phases;
     aligned_floats d_taps;
     std::size_t d_memory = 0; // symbols that they were learnt from; 0: never
     float d_residual = 0;     // of the stream then, mean square of a sample
-    moment d_carrier;         // after the latest block that was explained
+    remembered_carrier d_carrier;
     bool d_is_signal = false, d_explains = false, d_has_gap = false;
     std::size_t d_pause = 0; // blocks for which is_pause() stays
 

@@ -169,6 +169,43 @@ struct packets {
     }
 };
 
+// A long stretch without data from the middle on, up to `back` symbols before the end. The phase walks in the data.
+struct stretch_without_data {
+    static constexpr std::size_t symbols = 131072, back = 8192;
+    std::string of;
+
+    void operator()(sent_symbols& sent, std::size_t middle) const
+    {
+        const std::size_t sps = sent.samples.size() / symbols;
+        const std::size_t end = sent.samples.size() - back * sps, word = 16 * sps;
+        std::mt19937 random(13);
+        std::normal_distribution<double> walk(0, std::sqrt(2 * M_PI * 1e-6 / sps));
+        std::normal_distribution<float> normal(0, std::sqrt(0.5f));
+        const auto noise = [&](float rms) {
+            const float re = normal(random);
+            return rms * std::complex<float>(re, normal(random));
+        };
+        double phase = 0;
+        for (std::size_t i = 0; i < sent.samples.size(); ++i) {
+            std::complex<float>& sample = sent.samples[i];
+            const bool is_data = i < middle || i >= end;
+            sample *= std::complex<float>(
+                std::polar(1.0, phase += is_data ? walk(random) : 0.0));
+            if (is_data)
+                continue;
+            if (of == "noise")
+                sample = noise(1);
+            else if (of == "an idle word")
+                sample = sent.samples[middle - word + (i - middle) % word] + noise(0.1f);
+            else if ((i - middle) % sps == 0) // another constellation
+                sample = std::polar(
+                    1.0f, static_cast<float>((2 * (random() & 3) + 1) * M_PI / 4));
+            else
+                sample = sent.samples[i - 1];
+        }
+    }
+};
+
 const auto any_sps = data::make({ 1u, 2u, 4u, 8u, 16u });
 const auto any_alphabet = data::make({ "pam4", "qpsk", "16qam" });
 
@@ -436,6 +473,20 @@ BOOST_DATA_TEST_CASE(a_pause_is_the_same_however_calls_cut_it,
     const auto whole = received(name, 2, packets::symbols, 9, all);
     const auto pieces = received(name, 2, packets::symbols, 9, all, 7);
     BOOST_TEST(whole.found == pieces.found, boost::test_tools::per_element());
+}
+
+// Taps, rotation and corrections after it are those before it.
+BOOST_DATA_TEST_CASE(what_is_no_data_changes_nothing,
+                     data::make({ "noise", "an idle word", "four points" }) *
+                         data::make({ 2u, 4u }),
+                     of,
+                     sps)
+{
+    using stretch = stretch_without_data;
+    const auto all = received("16qam", sps, stretch::symbols, 9, stretch{ of });
+    const std::size_t first = stretch::symbols - stretch::back;
+    BOOST_TEST(all.wrong_part(first + 256, stretch::back - 512) < 0.01);
+    BOOST_TEST(all.wrong_part(first, 512) < 0.25);
 }
 
 // Noise alone, and idle words: no hypothesis is to be believed in the end.
