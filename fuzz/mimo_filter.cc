@@ -128,7 +128,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* bytes, std::size_t size)
     settings.length = 1 + from.up_to(4);
     const std::size_t known = from.size_up_to(most_known);
     const bool told = from.up_to(63) > 0; // else it starts blindly, which takes long
-    const std::size_t least = told ? known : mimo_filter::start_symbols;
+    const std::size_t least = told ? known : mimo_streams::start_symbols;
     const std::size_t steps = least / mimo_filter::step + from.size_up_to(most_steps);
     std::vector<std::vector<std::uint8_t>> sent(
         settings.outputs, std::vector<std::uint8_t>(steps * mimo_filter::step));
