@@ -84,7 +84,7 @@ double channels(const std::string& path,
         filtered.push_back(out[o].data());
     }
     const float* start[inputs] = { all.samples[0].data(), all.samples[1].data() };
-    filter.start(start, mimo_filter::start_symbols, labels.data());
+    filter.start(start, mimo_streams::start_symbols, labels.data());
     std::size_t at = 0;
     const auto some = [&] {
         const float* from[inputs] = { &all.samples[0][at * stride],
