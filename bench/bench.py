@@ -13,6 +13,7 @@ from pathlib import Path
 
 import flowgraph
 import mlse
+import peers
 import receiver
 import report
 import torch_network
@@ -182,6 +183,8 @@ def measure_all(program, quick):
     print("receiver", flush=True)
     result["receiver"] = receiver.measure(
         kernels, 1 if quick else 5, seconds, quick)
+    print("peers", flush=True)
+    result["peers"] = peers.measure(1 if quick else 7, quick)
     if not quick:
         print("MLSE", flush=True)
         result["mlse"] = mlse.measure()

@@ -142,6 +142,13 @@ def _receiver(found):
     return [_table(["", "Msym/s", "of torch's Aug-VAT step", "of the bare step"], rows)]
 
 
+def _peers(found):
+    rows = [[row, *(text for link in found.values()
+                    for text in (_rate(link[row]["msymbols_per_second"]), _times(link[row]["vs_lms"])))]
+            for row in next(iter(found.values()))]
+    return [_table(["", *(text for name in found for text in (f"{name}, Msym/s", "of LMS"))], rows)]
+
+
 def _mlse(found):
     def optional(value, shown):
         return "" if value is None else shown(value)
@@ -191,7 +198,12 @@ def markdown(result):
         "The equalizer as it comes, in lockstep: front filter, refined labels and decisions, judge and guard, "
         "steps of 512 symbols, on the simulated VCSEL link that has drifted; wall-clock time. "
         "Beside it torch's step on batches of 8192, and the core's on batches of 512.",
-        *_receiver(result["receiver"])]
+        *_receiver(result["receiver"]),
+        "## Beside GNU Radio's equalizers",
+        "One flowgraph each, symbols per second of processor time, of all threads. QPSK and 16QAM at 2 samples a symbol "
+        "behind an echo that rotates: 25 taps each, 6 symbols fed back. PAM4 at 4, as complex samples for GNU Radio's: "
+        "49 taps. GNU Radio's put out soft symbols, ours labels.",
+        *_peers(result["peers"])]
     if "mlse" in result:
         parts += ["## MLSE, PAM4, one sample per symbol", *_mlse(result["mlse"])]
     return "\n\n".join(parts) + "\n"

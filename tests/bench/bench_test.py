@@ -83,6 +83,15 @@ def test_the_whole_receiver_is_compared_with_a_step(figures):
             assert positive(found[key]), (name, key)
 
 
+def test_gnuradios_equalizers_are_compared_with(figures):
+    assert set(figures["peers"]) == {"QPSK", "16QAM", "PAM4"}
+    for link in figures["peers"].values():
+        assert {"linear, LMS", "linear, CMA", "feedback, LMS", "AdaNN, off", "AdaNN, live", "AdaNN, lockstep",
+                "AdaNN, lockstep, without refinement"} == set(link)
+        assert link["linear, LMS"]["vs_lms"] == 1
+        assert all(positive(row[key]) for row in link.values() for key in ("msymbols_per_second", "vs_lms"))
+
+
 def test_every_instruction_set_of_this_machine_is_measured(figures):
     assert {"plain", "baseline"} <= set(figures["isa"])
     for isa, found in figures["isa"].items():

@@ -101,7 +101,7 @@ std::complex<double> rotation_power::conditional(
 
 std::complex<double> rotation_power::operator()(std::complex<double> sample) const
 {
-    const double amplitude = std::abs(sample);
+    const double amplitude = std::sqrt(std::norm(sample));
     if (!(amplitude > 0))
         return 0;
     const double at =

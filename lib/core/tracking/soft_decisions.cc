@@ -195,7 +195,7 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
                               linear = z / (1 + variance) - decided;
     // The nearest other point is at a distance of 2h or
     // more: the log-likelihood ratio is at least this.
-    const float h = d_half_distance, at = std::abs(off);
+    const float h = d_half_distance, at = std::sqrt(std::norm(off));
     if ((2 * h - at) * (2 * h - at) / noise.largest() - at * at / noise.factors()[label] >
         (sure + noise.span() * static_cast<float>(d_dimensions) / 2) * scale) {
         noise.add(label, 1, at * at / variance);
