@@ -15,7 +15,8 @@ from measuring import interleave
 from receiver import received
 
 HALF_WINDOW = 6  # symbols: GNU Radio's equalizers have 25 taps at 2 samples a symbol, 49 at 4
-RADIO = {"QPSK": RadioLink("qpsk", echo=0.3, delay=1.5, snr=14), "16QAM": RadioLink("16qam", echo=0.3, delay=1.5, snr=21)}
+RADIO = {"QPSK": RadioLink("qpsk", echo=0.3, delay=1.5, snr=14),
+         "16QAM": RadioLink("16qam", echo=0.3, delay=1.5, snr=21)}
 MOVES = 1e-5  # cycles per symbol that the echo of what is equalized rotates by
 OURS = {"AdaNN, off": dict(mode="off"), "AdaNN, live": dict(mode="live"), "AdaNN, lockstep": dict(mode="lockstep"),
         "AdaNN, lockstep, without refinement": dict(mode="lockstep", decisions="network")}
@@ -44,7 +45,7 @@ class Stream:
         return self._rate(source(self.samples, True), adann.equalizer(model=self.model, **settings), 1, symbols)
 
     def gnuradio(self, kind, symbols):
-        """The same of an equalizer of GNU Radio, which has complex samples only. It does nothing until it is trained."""
+        """The same of one of GNU Radio, of complex samples. It does nothing until it is trained."""
         sps = self.model.sps
         equalizer = comparators.gnuradio_equalizer(kind, self.points, sps, HALF_WINDOW, STEP, self.labels[:TRAINED])
         tag = comparators.training_tag(sps, HALF_WINDOW)

@@ -200,9 +200,9 @@ def markdown(result):
         "Beside it torch's step on batches of 8192, and the core's on batches of 512.",
         *_receiver(result["receiver"]),
         "## Beside GNU Radio's equalizers",
-        "One flowgraph each, symbols per second of processor time, of all threads. QPSK and 16QAM at 2 samples a symbol "
-        "behind an echo that rotates: 25 taps each, 6 symbols fed back. PAM4 at 4, as complex samples for GNU Radio's: "
-        "49 taps. GNU Radio's put out soft symbols, ours labels.",
+        "One flowgraph each, symbols per second of processor time, of all threads. QPSK and 16QAM at 2 samples a "
+        "symbol behind an echo that rotates: 25 taps each, 6 symbols fed back. PAM4 at 4, as complex samples for "
+        "GNU Radio's: 49 taps. GNU Radio's put out soft symbols, ours labels.",
         *_peers(result["peers"])]
     if "mlse" in result:
         parts += ["## MLSE, PAM4, one sample per symbol", *_mlse(result["mlse"])]

@@ -27,7 +27,8 @@ struct adaptation_batch {
     bool is_packet = false;           //!< of a decoded packet, between two others
     bool follows = false;             //!< directly after the batch handed over before
     bool restarts = false;            //!< earlier batches were of another signal
-    bool is_held = false; //!< whether nothing explains some of it: front_filter::holds()
+    bool is_unexplained =
+        false; //!< whether nothing explains some of it: front_filter::is_unexplained()
     bool is_followed = false;           //!< whether a front filter follows, at its end
     const deciding_parts* by = nullptr; //!< what decided it
     std::uint64_t end = 0;              //!< symbols from start() up to its end
@@ -37,8 +38,8 @@ struct adaptation_batch {
     void begin(const deciding_parts& decides)
     {
         by = &decides;
-        has_truth = is_tried = is_packet = follows = restarts = is_held = is_followed =
-            false;
+        has_truth = is_tried = is_packet = follows = restarts = is_unexplained =
+            is_followed = false;
         apart = 1;
     }
     //! Completes it. \param symbols from start() up to its end

@@ -447,7 +447,7 @@ void adapter::try_start(const adaptation_batch& filled)
 void adapter::learn(const adaptation_batch& filled)
 {
     // Its labels are decisions of noise, or of another channel.
-    if (filled.is_held && !filled.has_truth)
+    if (filled.is_unexplained && !filled.has_truth)
         return;
     if (d_recorder && !attempt([&] {
             d_recorder->add({ filled.samples.data(),

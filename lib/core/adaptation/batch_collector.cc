@@ -83,7 +83,7 @@ void batch_collector::add(const feature_view& view,
                           const float* received,
                           const std::uint8_t* decided,
                           const std::uint8_t* known,
-                          bool is_held)
+                          bool is_unexplained)
 {
     d_symbols += view.count;
     const bool is_whole = d_position + view.count == d_batch;
@@ -101,7 +101,7 @@ void batch_collector::add(const feature_view& view,
         }
     }
     if (d_filling)
-        d_filling->is_held |= is_held;
+        d_filling->is_unexplained |= is_unexplained;
     pass(view.count);
     if (!is_whole)
         return;

@@ -48,12 +48,12 @@ public:
      * \param view the network's windows
      * \param received the same windows as they came in
      * \param known null, or view.count labels, see is_known()
-     * \param is_held adaptation_batch::is_held */
+     * \param is_unexplained adaptation_batch::is_unexplained */
     void add(const feature_view& view,
              const float* received,
              const std::uint8_t* decided,
              const std::uint8_t* known,
-             bool is_held);
+             bool is_unexplained);
     //! Discards the batch; the next symbol begins another one.
     void leave();
     //! Discards the batch, and has learning start over: earlier batches were of another signal.

@@ -162,7 +162,7 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
         acquired = front.decided(labels, known_labels, n, d_using->runs, net);
     d_latest = front.latest();
     d_changes = front.changes();
-    d_is_held = front.holds();
+    d_is_unexplained = front.is_unexplained();
     d_rotations = front.rotations();
     if (n == d_batches.left() || n == d_bursts.remaining()) {
         d_exchange.front.publish(front);
@@ -233,7 +233,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     }
     if (!known_labels && d_bursts.state() == burst_state::known)
         known_labels = d_bursts.labels();
-    d_batches.add(view, d_received, d_decided.data(), known_labels, d_is_held);
+    d_batches.add(view, d_received, d_decided.data(), known_labels, d_is_unexplained);
 }
 
 void stream_decider::set_known_frame(std::vector<std::uint8_t> labels)

@@ -87,14 +87,14 @@ private:
     std::vector<std::uint8_t> d_decided; // by the network
     std::vector<float> d_posteriors;     // (batch, M), of these
     // Of the front filter.
-    bool d_followed = true;      // whether it did
-    std::size_t d_apart = 1;     // as the batch began; 1 without one
-    bool d_has_level = true;     // whether the samples have the model's
-    bool d_is_held = false;      // front_filter::holds()
-    std::size_t d_changes = 0;   // of delay and rotation
-    std::size_t d_rotations = 0; // front_filter::rotations()
-    std::size_t d_learnable = 0; // latest symbols that packets teach, as a batch ended
-    hindsight d_latest;          // up to the last symbol decided
+    bool d_followed = true;        // whether it did
+    std::size_t d_apart = 1;       // as the batch began; 1 without one
+    bool d_has_level = true;       // whether the samples have the model's
+    bool d_is_unexplained = false; // front_filter::is_unexplained()
+    std::size_t d_changes = 0;     // of delay and rotation
+    std::size_t d_rotations = 0;   // front_filter::rotations()
+    std::size_t d_learnable = 0;   // latest symbols that packets teach, as a batch ended
+    hindsight d_latest;            // up to the last symbol decided
 
     decided_output d_output;
     burst_progress d_bursts;

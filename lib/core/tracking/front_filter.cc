@@ -211,7 +211,7 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
     d_recovery.supervise(d_stream, decides, blocks, d_untrained == 0);
     update(blocks);
     d_recovery.check(d_stream);
-    d_recovery.resume(d_stream, decides, d_untrained == 0);
+    d_recovery.remember_or_resume(d_stream, decides, d_untrained == 0);
 }
 
 void front_filter::hold(const std::uint8_t* labels, std::size_t n)

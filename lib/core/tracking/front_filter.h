@@ -210,8 +210,8 @@ public:
     //! The taps, (planes, taps()), that of the earliest sample first.
     signal_planes in_use() const;
     tracking_state state() const { return d_recovery.status(d_stream); }
-    //! recovery::holds()
-    bool holds() const { return d_recovery.holds(); }
+    //! recovery::is_unexplained()
+    bool is_unexplained() const { return d_recovery.is_unexplained(); }
     front_filter_status status() const;
 
     void state(archive& members);

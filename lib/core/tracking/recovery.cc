@@ -213,7 +213,7 @@ void recovery::forget_tests()
 
 void recovery::forget_loss()
 {
-    d_has_started = false;
+    d_has_started = d_unfiltered_is_better = false;
     d_resumption.forget_signal();
     d_displaced = {};
     d_schedule.forget_loss();
@@ -267,12 +267,12 @@ void recovery::supervise(tracked_stream& stream,
         test(stream, decides, may_start);
 }
 
-void recovery::resume(tracked_stream& stream,
-                      const network_decider& decides,
-                      bool may_start)
+void recovery::remember_or_resume(tracked_stream& stream,
+                                  const network_decider& decides,
+                                  bool may_start)
 {
     const bool was_used = is_used();
-    d_holds = false;
+    d_by_remembered = false;
     if (d_state == recovery_state::following) {
         d_resumption.follow(stream);
     } else if (may_start && d_resumption.remembers()) {
@@ -285,8 +285,9 @@ void recovery::resume(tracked_stream& stream,
             forget_loss();
             apply(recovery_event::settles);
         } else {
-            d_holds = d_resumption.is_pause() || (d_state == recovery_state::lost &&
-                                                  d_resumption.has_gap() && !d_is_raw);
+            d_by_remembered = d_resumption.is_pause() ||
+                              (d_state == recovery_state::lost &&
+                               d_resumption.has_gap() && !d_unfiltered_is_better);
         }
     }
     d_changes += is_used() != was_used;
@@ -314,8 +315,9 @@ feature_view recovery::lost_windows(tracked_stream& stream,
                                     aligned_floats& memory)
 {
     const sample_history& history = stream.history;
-    return d_holds ? d_resumption.windows(stream, history.next(), n, position, memory)
-                   : history.received_windows(history.next(), n, memory);
+    return d_by_remembered
+               ? d_resumption.windows(stream, history.next(), n, position, memory)
+               : history.received_windows(history.next(), n, memory);
 }
 
 // Labels whose residual the judge has are surely a signal's if that is less of its power than noise would have.
@@ -339,7 +341,7 @@ void recovery::choose_lost(tracked_stream& stream, const network_decider& decide
                                               &d_unfiltered_labels[around]);
     note_signal();
     const float held = d_judge.residual(derotated(stream), &d_at_level[around]);
-    d_is_raw = as_before * unfiltered < held;
+    d_unfiltered_is_better = as_before * unfiltered < held;
     fit_latest(stream);
 }
 
@@ -746,8 +748,8 @@ void recovery::apply(recovery_event event)
 {
     const bool was_used = is_used(), had_lost = was_lost();
     d_state = after(d_state, event);
-    d_holds = d_holds && d_state != recovery_state::following &&
-              d_state != recovery_state::trained;
+    d_by_remembered = d_by_remembered && d_state != recovery_state::following &&
+                      d_state != recovery_state::trained;
     if (was_lost() && !had_lost)
         d_schedule.forget_loss(); // tests so far were of a stream that was followed
     d_changes += event == recovery_event::starts || event == recovery_event::trains ||
@@ -787,8 +789,8 @@ void recovery::state(archive& members)
     d_displaced.state(members, "", d_symmetries.size());
     d_reported.state(members, "shown_", d_symmetries.size());
     d_resumption.state(members);
-    members("holds", d_holds);
-    members("is_raw", d_is_raw);
+    members("holds", d_by_remembered);
+    members("is_raw", d_unfiltered_is_better);
     members("has_started", d_has_started);
     members("usual", d_usual, 0.0f, 1e12f);
     members("resets", d_resets);

@@ -28,8 +28,8 @@ enum class recovery_state {
     following,   //!< its decisions explain the samples
     doubtful,    //!< they do so again after a loss, but may be late or rotated
     interrupted, //!< its residual exceeds the limit, which no test has confirmed yet
-    lost,        //!< a test has confirmed it
-    degraded, //!< a test has, but decisions without the filter have a clearly larger residual
+    lost, //!< confirmed by a test, by a pause, or by exceeding the limit while doubtful
+    degraded, //!< lost by a test, but decisions without the filter are clearly worse: its own are used
     trained //!< a training sequence has set the taps: nothing is tested until a reset
 };
 constexpr std::size_t recovery_states = 6;
@@ -53,10 +53,10 @@ tracking_state status_of(recovery_state state, bool exceeds);
 
 //! What may happen to it.
 enum class recovery_event {
-    exceeds,      //!< an update: the residual exceeds the limit
-    passes,       //!< an update: it does not
-    explains,     //!< a test: the residual is below the limit
-    unexplained,  //!< a test: it is, but few different labels explain the samples badly
+    exceeds,  //!< an update: the residual exceeds the limit
+    passes,   //!< an update: it does not
+    explains, //!< a test: the residual is below the limit
+    unexplained, //!< a test: it is below, but too few different labels explain the samples, and badly
     settles,      //!< a test: it is, and labels are neither late nor rotated
     fails,        //!< a test: the residual exceeds the limit
     stays_better, //!< a test: it does, but that without the filter is clearly larger
@@ -109,13 +109,14 @@ struct hypothesis {
  *     degraded     degraded     degraded   doubtful   doubtful     following       lost   degraded      doubtful
  *
  * `trains` goes from each to trained, which only `resets` ends; that goes from each to following.
- * Decisions are used unless the state is lost: while it is interrupted, a burst of noise may have passed
- * that the taps are not changed by, and the network without them may have become far worse. A lost stream is
- * decided by the taps and the carrier of when it was followed, unless the network's decisions of the samples as
- * they came in are clearly better.
+ * Decisions are used unless the state is lost, or in a pause: while it is interrupted, a burst of noise may have
+ * passed that the taps are not changed by, and the network without them may have become far worse. A lost stream is
+ * decided by the remembered taps and carrier after a gap, unless a test found the network's decisions of the unfiltered
+ * samples clearly better; without a gap by these. Remembered are those of the latest block that was explained
+ * (resumption.h).
  *
- * In any state but following each block is decided by these taps first (resumption.h). If that explains it, the
- * stream goes on from there.
+ * In any state but following each block is decided by the remembered taps after the update. If that explains it, the
+ * stream goes on from there: after a gap, or where a carrier's phase may have run away.
  *
  * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
  * residual is clearly less, under half, than that of the present labels and that of the unfiltered
@@ -123,8 +124,8 @@ struct hypothesis {
  * waveform through a fitted channel. Taps and carrier then start from the labels. What is proposed:
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
- *   is surely another one (label_power.h); after the taps in use, or those when it settled.
- * - timing: after a loss, the latest symbols decided by the taps when it settled, at another sampling
+ *   is surely another one (label_power.h); after the taps in use, or the remembered ones.
+ * - timing: after a loss, the latest symbols decided by the remembered taps, at another sampling
  *   instant and phase (timing_search.h): samples were lost, or the phase has jumped.
  * - blind: after a loss, ever more rarely, what a linear equalizer makes of the latest samples
  *   alone (blind_decisions.h).
@@ -158,10 +159,10 @@ public:
 
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
-    bool is_used() const { return d_state != recovery_state::lost && !d_holds; }
+    bool is_used() const { return d_state != recovery_state::lost && !d_by_remembered; }
     //! Whether nothing explains the samples: decisions are those by taps and carrier of when it was followed, for
     //! want of better ones, and do not do so either.
-    bool holds() const { return d_holds && !d_resumption.explains(); }
+    bool is_unexplained() const { return d_by_remembered && !d_resumption.explains(); }
     /*! The windows that the next symbols of a stream are decided from while is_used() is false.
      * \param position symbols since the latest update \param memory they are valid as long as it is */
     feature_view lost_windows(tracked_stream& stream,
@@ -189,8 +190,10 @@ public:
                    bool may_start);
     //! After an update of the taps.
     void check(const tracked_stream& stream);
-    //! After check(): a stream that is not followed goes on from when it was, if that explains the latest block.
-    void resume(tracked_stream& stream, const network_decider& decides, bool may_start);
+    //! After check(): remembers a followed stream; another one goes on from then, if that explains the latest block.
+    void remember_or_resume(tracked_stream& stream,
+                            const network_decider& decides,
+                            bool may_start);
     //! Labels are known.
     void note_known_symbols();
     //! Symbols that became known show this one: resolve() undoes it.
@@ -267,12 +270,12 @@ private:
 
     recovery_state d_state = recovery_state::following;
     retry_schedule d_schedule;
-    displacement d_displaced; // of its labels at the latest test since it was lost
-    resumption d_resumption;  // taps and carrier of when it was followed
-    bool d_holds = false;     // whether it is decided by these
-    // Whether decisions of a lost stream are better without the filter; whether the taps are from labels or from a
-    // line, since it was lost.
-    bool d_is_raw = false, d_has_started = false;
+    displacement d_displaced;     // of its labels at the latest test since it was lost
+    resumption d_resumption;      // taps and carrier of when it was followed
+    bool d_by_remembered = false; // whether it is decided by these
+    // Of this loss: whether the latest test found the decisions of unfiltered samples better than those by the
+    // remembered taps; whether the taps in use are from labels or from a line.
+    bool d_unfiltered_is_better = false, d_has_started = false;
     float d_usual = 0; // the residual then, by the judge; 0: never yet
     std::uint64_t d_resets = 0;
 
