@@ -296,6 +296,18 @@ def test_a_mixture_is_not_taken_for_a_transmitter():
     assert bad == 0
 
 
+def test_a_carrier_rotates_after_a_long_absence_too():
+    """After 16,384 symbols its phase is not predicted any more; its frequency is known."""
+    labels = labels_for("16qam", 49152, 22)
+    samples = DualPolarizationLink(snr=20, carrier=1e-3).receive(labels, 22)
+    samples[:, SPS * 16384:SPS * 36384] = 0
+    filter = core.mimo_filter(model_of("16qam"))
+    filter.start(samples[:, :8192], labels[:, :4096])
+    rates, _ = errors(filter.run(samples)[:, SPS * 37888:], filter.delay, labels[:, 37888:], "16qam")
+    assert np.argmin(rates, axis=1).tolist() == [0, 1] and rates.min(axis=1).max() < 1e-2
+    assert [each.starts for each in filter.status] == [1, 1]
+
+
 @pytest.mark.parametrize("name, snr, level, starts", [
     ("16qam", 25, 0.05, 2), ("16qam", 25, 0.25, 1), ("16qam", 25, 0.5, 1),
     ("16qam", 17, 0.5, 0), ("16qam", 17, 4, 0),

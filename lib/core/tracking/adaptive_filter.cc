@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/adaptive_filter.h"
 
-#include "core/tracking/belief.h"
-
 #include <algorithm>
 #include <cmath>
 
@@ -85,7 +83,7 @@ void adaptive_filter::learn(sample_history& history,
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
     // An idle word's samples are correlated with its residual without an impairment.
-    if (!hard && has_enough_pairs(history.decided(symbol), d_block, history.classes())) {
+    if (!hard && target.have_variety(history.decided(symbol))) {
         for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
             aim.expected[i] -= history.filtered(owned)[i];
         d_output.assign(aim.expected, n);

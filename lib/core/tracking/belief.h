@@ -1,6 +1,6 @@
 /* -*- c++ -*- */
 /*
- * When residuals and labels say that these are right, or wrong: the rules, in one place.
+ * When residuals say that labels are right, or wrong: the rules, in one place.
  *
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
@@ -10,10 +10,7 @@
 #include "core/signal/expected_waveform.h"
 
 #include <algorithm>
-#include <bitset>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 
 namespace gr::adann::core {
 
@@ -49,24 +46,6 @@ template <typename number>
 constexpr bool clearly_less(number residual, number others)
 {
     return residual < acceptance_limit(others);
-}
-
-/*! Whether n labels determine a channel: they have at least half as many different pairs of neighbours as
- * random data. An idle word, or a few points of the constellation, may be explained by many channels. */
-inline bool
-has_enough_pairs(const std::uint8_t* labels, std::size_t n, std::size_t classes)
-{
-    constexpr std::size_t most_classes = 256;
-    std::bitset<most_classes * most_classes> seen;
-    std::size_t found = 0;
-    for (std::size_t i = 0; i + 1 < n; ++i) {
-        auto pair = seen[labels[i] * classes + labels[i + 1]];
-        found += pair ? 0 : 1;
-        pair = true;
-    }
-    const auto pairs = static_cast<double>(n - 1);
-    const auto all = static_cast<double>(classes * classes);
-    return static_cast<double>(found) >= all * (1 - std::exp(-pairs / all)) / 2;
 }
 
 } // namespace gr::adann::core

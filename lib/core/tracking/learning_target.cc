@@ -32,6 +32,7 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
       d_soft(*d_waveform, alphabet),
       d_label_noise(alphabet.size(), least_noise),
       d_points(alphabet.unit_points()),
+      d_variety(d_waveform->probabilities(), block_symbols),
       d_expected(symbols * d_waveform->stride()),
       d_rest((symbols + d_soft.window()) * d_waveform->stride()),
       d_power(d_waveform->power()),

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/network/model.h"
+#include "core/tracking/label_variety.h"
 #include "core/tracking/sample_history.h"
 #include "core/tracking/soft_decisions.h"
 #include "core/tracking/tap_bank.h"
@@ -49,6 +50,11 @@ public:
 
     const expected_waveform& waveform() const { return *d_waveform; }
     std::size_t reach() const { return d_waveform->reach(); } //!< symbols on each side
+    //! Whether the labels of a block determine a channel: label_variety.
+    bool have_variety(const std::uint8_t* labels) const
+    {
+        return d_variety.is_enough(labels);
+    }
     float power() const { return d_power; } //!< the waveform's: mean square of a sample
     //! Variance of an unbiased linear estimate of a symbol, by the learnt noise.
     float variance() const { return d_soft.variance(); }
@@ -136,6 +142,7 @@ private:
     soft_decisions d_soft;
     label_noise d_label_noise;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
+    label_variety d_variety;                   // of a block
     aligned_floats d_expected, d_rest;
     // Averages of soft_decisions::slope(), which is 0
     // where decisions are sure, turning() and excess().

@@ -19,7 +19,8 @@ constexpr std::size_t step = mimo_streams::step;
 constexpr float doubtful = 0.5f;   // part of the residual of random decisions
 constexpr double much_more = 2;    // times the usual residual
 constexpr double usually = 0.125;  // weight of the latest residual in the usual one
-constexpr double as_before = 1.25; // what the usual residual grows by with each new start
+constexpr double by_and_by = 1.25; // what the usual residual grows by with each new start
+constexpr double hardly_more = 1.25; // times the residual of labels that may be rotated
 constexpr std::size_t most_retry_interval = 65536; // symbols
 
 std::size_t compared_from(const mimo_streams& streams)
@@ -47,11 +48,15 @@ void begin_search(const mimo_streams& streams,
 } // namespace
 
 mimo_recovery::mimo_recovery(const model& behind, const mimo_streams& streams)
-    : d_alphabet(behind.symbols),
-      d_lost(lost_limit(streams.waveform, d_alphabet)),
-      d_doubtful(lost_limit(streams.waveform, d_alphabet, doubtful)),
-      d_power(d_alphabet, streams.waveform.probabilities()),
-      d_start(behind, streams.sums)
+    : d_lost(lost_limit(streams.waveform, streams.alphabet)),
+      d_doubtful(lost_limit(streams.waveform, streams.alphabet, doubtful)),
+      d_power(streams.alphabet, streams.waveform.probabilities()),
+      d_start(behind, streams.sums),
+      d_labels(compared + 2 * streams.waveform.reach()),
+      d_samples(2 * (streams.sample(d_labels.size() - 1) + streams.window.samples())),
+      d_rotated(d_samples.size()),
+      d_expected(2 * streams.sample(compared)),
+      d_filtered(d_samples.size() / 2 + simd::lanes, true)
 {
 }
 
@@ -142,14 +147,18 @@ bool mimo_recovery::are_one(const mimo_streams& streams,
 {
     const std::size_t from = compared_from(streams);
     return a.found && b.found && has_own_labels(streams, a) &&
-           has_own_labels(streams, b) && are_alike(&a.labels[from], &b.labels[from]);
+           has_own_labels(streams, b) &&
+           are_alike(streams, &a.labels[from], &b.labels[from]);
 }
 
 // Whether labels are one transmitter's: more are equal than half-way from chance, 1/M, to all.
-bool mimo_recovery::are_alike(const std::uint8_t* a, const std::uint8_t* b) const
+bool mimo_recovery::are_alike(const mimo_streams& streams,
+                              const std::uint8_t* a,
+                              const std::uint8_t* b) const
 {
-    const std::size_t many = compared * (d_alphabet.size() + 1) / (2 * d_alphabet.size());
-    for (const auto& symmetry : d_alphabet.symmetries())
+    const constellation& alphabet = streams.alphabet;
+    const std::size_t many = compared * (alphabet.size() + 1) / (2 * alphabet.size());
+    for (const auto& symmetry : alphabet.symmetries())
         for (std::size_t late = 0; late <= 2 * most_late; ++late) {
             const std::uint8_t* const other = b + late - most_late;
             if (count_alike(a, other, compared, symmetry) > many)
@@ -172,7 +181,7 @@ void mimo_recovery::start(mimo_streams& streams,
             check_range("label",
                         std::size_t{ labels[o][i] },
                         std::size_t{ 0 },
-                        d_alphabet.size() - 1);
+                        streams.alphabet.size() - 1);
     const std::size_t n = symbols - 2, owned = streams.sps() - streams.sps() / 2;
     const std::size_t margin = streams.reach() + streams.taps + 2 * simd::lanes + 16;
     std::vector<planes> stretch(streams.channels(),
@@ -201,6 +210,8 @@ void mimo_recovery::start(mimo_streams& streams,
     for (auto& channel : x)
         channel = channel + static_cast<std::ptrdiff_t>(streams.sample(unlabelled));
     streams.one_carrier = d_start.have_one_carrier(transmitters);
+    for (auto& each : outputs)
+        each.usual = 0;
     for (std::size_t o = 0; o < outputs.size(); ++o)
         begin(streams,
               outputs[o],
@@ -252,6 +263,7 @@ void mimo_recovery::go_on(const mimo_streams& streams, output& each, const outpu
     begin_search(streams, each, shares);
     each.known = streams.ready() + streams.half_window + 1;
     each.forget_measured();
+    each.steps_with_signal = 1; // those that the taps have been tested with
     each.found = true;
     each.was_lost = false;
 }
@@ -264,11 +276,9 @@ void mimo_recovery::find(mimo_streams& streams)
     const std::size_t first = streams.ready() - mimo_streams::start_symbols;
     std::vector<separated> transmitters(outputs.size());
     for (std::size_t o = 0; o < outputs.size(); ++o) {
-        auto& each = outputs[o];
-        if (!each.found) {
-            each.usual *= as_before; // more noise is the usual by and by
+        const auto& each = outputs[o];
+        if (!each.found)
             continue;
-        }
         if (each.known > first + half_window)
             return; // it has too few labels for its transmitter to be subtracted; try later
         const auto labels = each.labels.begin();
@@ -281,15 +291,26 @@ void mimo_recovery::find(mimo_streams& streams)
     d_retry_interval = std::min(2 * d_retry_interval, most_retry_interval);
     try {
         d_start.find_labels(x, mimo_streams::start_symbols, transmitters);
+        for (auto& channel : x)
+            channel = channel + static_cast<std::ptrdiff_t>(streams.sample(half_window));
+        begin_sought(streams, x, transmitters);
     } catch (const eye_closed&) { // test() tries again after d_retry_interval
-        return;
     }
-    for (auto& channel : x)
-        channel = channel + static_cast<std::ptrdiff_t>(streams.sample(half_window));
+}
+
+// Starts the outputs without a transmitter from those that were found in a stretch x.
+void mimo_recovery::begin_sought(mimo_streams& streams,
+                                 const std::vector<signal_planes>& x,
+                                 std::vector<separated>& transmitters)
+{
+    auto& outputs = streams.outputs;
     std::vector<std::size_t> sought;
     for (std::size_t o = 0; o < outputs.size(); ++o)
-        if (!outputs[o].found)
+        if (!outputs[o].found) {
             sought.push_back(o);
+            // More noise is the usual by and by.
+            outputs[o].usual = std::min(by_and_by * outputs[o].usual, double{ d_lost });
+        }
     // An output whose own labels are found again had not lost its transmitter: it goes on.
     std::vector<std::size_t> news = sought;
     for (auto o = sought.begin(); o != sought.end();) {
@@ -297,7 +318,8 @@ void mimo_recovery::find(mimo_streams& streams)
         const auto there = std::find_if(news.begin(), news.end(), [&](std::size_t t) {
             const auto& labels = transmitters[t].labels;
             return has_own_labels(streams, each) && each.steps_with_signal > 0 &&
-                   are_alike(&each.labels[compared_from(streams)],
+                   are_alike(streams,
+                             &each.labels[compared_from(streams)],
                              labels.data() + labels.size() - compared - most_late);
         });
         each.found = there != news.end();
@@ -325,40 +347,37 @@ void mimo_recovery::find(mimo_streams& streams)
 
 /* Decides samples at a phase which follows: each step's is that of the symbols before it, whose neighbours
  * are all decided. */
-mimo_recovery::decided_again
-mimo_recovery::decide_from(float phase,
-                           const mimo_streams& streams,
-                           const std::vector<float>& samples,
-                           const network_decider& decides) const
+mimo_recovery::decided_again mimo_recovery::decide_from(float phase,
+                                                        const mimo_streams& streams,
+                                                        const network_decider& decides)
 {
     const expected_waveform& waveform = streams.waveform;
     const window_geometry& window = streams.window;
     const std::size_t reach = waveform.reach(), symbols = compared + 2 * reach;
     const std::size_t owned = window.samples_before() - window.sps() / 2;
-    std::vector<float> rotated(samples.size()), expected(2 * streams.sample(step));
-    decided_again found{ std::vector<std::uint8_t>(symbols), phase };
+    decided_again found{ phase };
     std::complex<double> followed = 0;
     for (std::size_t k = 0; k < symbols; k += step) {
         const std::size_t n = std::min(step, symbols - k);
         const feature_view windows{
-            rotated.data(), window.stride(), window.dimension(), n
+            d_rotated.data(), window.stride(), window.dimension(), n
         };
-        rotate(&samples[2 * streams.sample(k)],
+        rotate(&d_samples[2 * streams.sample(k)],
                std::polar(1.0f, -found.phase),
                windows.floats() / 2,
-               rotated.data());
-        decides(windows, &found.labels[k]);
+               d_rotated.data());
+        decides(windows, &d_labels[k]);
         const std::size_t first =
             std::max(k, 2 * reach) - reach; // of those not measured yet
         if (k + n <= first + reach)
             continue;
         const std::size_t measured = k + n - reach - first,
                           count = streams.sample(measured);
-        waveform.expect(&found.labels[first], measured, expected.data());
+        waveform.expect(&d_labels[first], measured, d_expected.data());
         const auto correlation = remaining(
-            expected.data(), &samples[2 * (streams.sample(first) + owned)], count);
+            d_expected.data(), &d_samples[2 * (streams.sample(first) + owned)], count);
         found.common += std::abs(correlation);
-        found.energy += power_of(expected.data(), count);
+        found.energy += power_of(d_expected.data(), count);
         followed = followed / 2.0 + correlation;
         found.phase = static_cast<float>(std::arg(followed));
     }
@@ -369,50 +388,52 @@ mimo_recovery::decide_from(float phase,
  * where the phase ran away, from wrong ones. So the latest symbols are filtered by the settled taps and decided
  * at the constellation's power, at the best of the search's phases. If these labels have less than half the
  * others' residual, and less than random ones, those taps go on. */
-bool mimo_recovery::resume(mimo_streams& streams,
+void mimo_recovery::resume(mimo_streams& streams,
                            output& each,
                            const network_decider& decides)
 {
-    const window_geometry& window = streams.window;
     const std::size_t reach = streams.waveform.reach(), first = streams.latest(compared);
     if (!streams.is_usable(each, first))
-        return false;
-    const std::size_t from = streams.sample(first - reach) - window.samples_before();
-    const std::size_t own = streams.owned(first) - from;
-    const std::size_t count = streams.sample(compared + 2 * reach - 1) + window.samples();
-    planes output(count + simd::lanes, true);
-    streams.run(each.settled.data(), from - streams.reach(), count, output);
-    std::vector<float> samples(2 * count), expected(2 * streams.sample(compared));
+        return;
+    const std::size_t from =
+        streams.sample(first - reach) - streams.window.samples_before();
+    const std::size_t own = streams.owned(first) - from, count = d_samples.size() / 2;
+    streams.run(each.settled.data(), from - streams.reach(), count, d_filtered);
     remembered_carrier& carrier = each.settled_carrier;
+    // It rotates in these symbols even where it is not extrapolated any more.
+    const double begin = carrier.phase_at(streams.symbol_of(from));
+    const double growth =
+        2 * M_PI * carrier.frequency() / static_cast<double>(streams.sps());
     for (std::size_t i = 0; i < count; ++i) {
-        float &re = samples[2 * i] = output.re[i],
-              &im = samples[2 * i + 1] = output.im[i];
-        rotate(re, im, -carrier.phase_at(streams.symbol_of(from + i)));
+        float &re = d_samples[2 * i], &im = d_samples[2 * i + 1];
+        re = d_filtered.re[i];
+        im = d_filtered.im[i];
+        rotate(re, im, -(begin + growth * static_cast<double>(i)));
     }
-    const double received = power_of(samples.data(), count);
+    const double received = power_of(d_samples.data(), count);
     if (!phase_search::has_signal(received, count))
-        return false;
+        return;
     const double scale = std::sqrt(static_cast<double>(count) / received);
-    for (float& part : samples)
+    for (float& part : d_samples)
         part *= static_cast<float>(scale);
 
-    const double power = power_of(&samples[2 * own], streams.sample(compared));
+    const double power = power_of(&d_samples[2 * own], streams.sample(compared));
     // The residual, relative to the samples' energy.
     const auto share = [&](double common, double energy) {
         return 1 - common * common / power / energy;
     };
-    streams.waveform.expect(&each.labels[first], compared, expected.data());
+    streams.waveform.expect(&each.labels[first], compared, d_expected.data());
     double common = 0;
     for (std::size_t k = 0; k < streams.sample(compared); k += streams.sample(step))
-        common += std::abs(
-            remaining(&expected[2 * k], &samples[2 * (own + k)], streams.sample(step)));
+        common += std::abs(remaining(
+            &d_expected[2 * k], &d_samples[2 * (own + k)], streams.sample(step)));
     const double others =
-        share(common, power_of(expected.data(), streams.sample(compared)));
+        share(common, power_of(d_expected.data(), streams.sample(compared)));
 
     decided_again best;
     double least = std::numeric_limits<double>::infinity();
     for (const float angle : each.phases.search().angles()) {
-        const decided_again found = decide_from(angle, streams, samples, decides);
+        const decided_again found = decide_from(angle, streams, decides);
         const double residual = share(found.common, found.energy);
         if (residual < least) {
             least = residual;
@@ -422,17 +443,18 @@ bool mimo_recovery::resume(mimo_streams& streams,
     // A loop that has locked by itself since it was lost may be a rotation of the constellation off.
     const bool is_as_usual = each.was_lost && least < much_more * each.usual;
     const bool is_less =
-        is_as_usual ? least < as_before * others : clearly_less(least, others);
+        is_as_usual ? least < hardly_more * others : clearly_less(least, others);
     if (!is_less || !(least < d_lost))
-        return false;
+        return;
     const mimo_output* const shares = streams.shares_with(each);
     const std::size_t end = from + count;
-    const double phase = carrier.phase_at(streams.symbol_of(end)) + best.phase;
+    const double phase = begin + growth * static_cast<double>(count) + best.phase;
+    const double frequency = carrier.frequency_by(streams.symbol_of(end), phase);
     if (!shares) {
         each.turn.reset();
         if (carrier.has_carrier()) {
             each.turn.skip(streams.owned(streams.latest(step)));
-            each.turn.begin(carrier.frequency(), phase, end);
+            each.turn.begin(frequency, phase, end);
         }
         for (auto& other : streams.outputs)
             if (streams.one_carrier)
@@ -440,14 +462,13 @@ bool mimo_recovery::resume(mimo_streams& streams,
     }
     const double followed = each.turn.phase_at(end);
     if (carrier.has_carrier())
-        carrier.resume(streams.symbol_of(end), followed, carrier.frequency());
+        carrier.resume(streams.symbol_of(end), followed, frequency);
     for (float& tap : each.settled)
         tap *= static_cast<float>(scale * best.common / power);
     turn_vector(each.settled.data(),
                 streams.sums.pitch(),
                 static_cast<float>(std::remainder(followed - phase, 2 * M_PI)));
     go_on(streams, each, shares);
-    return true;
 }
 
 } // namespace gr::adann::core

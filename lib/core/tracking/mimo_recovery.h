@@ -25,7 +25,8 @@ namespace gr::adann::core {
  *   mixture of transmitters, whose residual is above it;
  * - it is silent: a step has less than a hundredth of a signal's power. Nothing is learnt then.
  *
- * The first start waits for as many symbols as it needs, so that none is from before the loss.
+ * The first start waits for as many symbols as it needs, so that none is from before the loss. The next one comes
+ * 1024 symbols later, and each further one after twice as long, up to 65,536.
  *
  * After a pause, a burst of noise, or a change of the level no new start is needed. If an output is lost, or if its
  * labels' power is significantly different from the constellation's (label_power.h), its latest symbols are
@@ -50,12 +51,10 @@ public:
 
 private:
     using output = mimo_output;
-    //! Labels of the latest symbols by other taps.
+    //! Of the latest symbols, decided by other taps.
     struct decided_again {
-        std::vector<std::uint8_t> labels;
-        float phase = 0; //!< by which the latest sample was rotated back, radians
-        double common = 0,
-               energy = 0; //!< correlation with their waveform, and its energy
+        float phase = 0; // by which the latest sample was rotated back, radians
+        double common = 0, energy = 0; // correlation with their waveform, and its energy
     };
 
     bool is_unusual(const output& each) const;
@@ -65,9 +64,14 @@ private:
     void remember(const mimo_streams& streams, output& each);
 
     bool are_one(const mimo_streams& streams, const output& a, const output& b) const;
-    bool are_alike(const std::uint8_t* a, const std::uint8_t* b) const;
+    bool are_alike(const mimo_streams& streams,
+                   const std::uint8_t* a,
+                   const std::uint8_t* b) const;
 
     void find(mimo_streams& streams);
+    void begin_sought(mimo_streams& streams,
+                      const std::vector<signal_planes>& x,
+                      std::vector<separated>& transmitters);
     //! \param shares an output with which it shares the carrier; null: it has its own
     void begin(mimo_streams& streams,
                output& each,
@@ -78,18 +82,20 @@ private:
                std::size_t symbol);
     void go_on(const mimo_streams& streams, output& each, const output* shares);
 
-    bool resume(mimo_streams& streams, output& each, const network_decider& decides);
-    decided_again decide_from(float phase,
-                              const mimo_streams& streams,
-                              const std::vector<float>& samples,
-                              const network_decider& decides) const;
+    void resume(mimo_streams& streams, output& each, const network_decider& decides);
+    decided_again
+    decide_from(float phase, const mimo_streams& streams, const network_decider& decides);
 
-    const constellation d_alphabet;
     const float d_lost, d_doubtful; // limits of the mean residual
     const label_power d_power;
     mimo_start d_start;
     std::size_t d_steps = 0;
     std::size_t d_until_retry = 0, d_retry_interval = tested_every; // symbols, of starts
+
+    // Nothing outlives a call of resume() in these.
+    std::vector<std::uint8_t> d_labels;
+    std::vector<float> d_samples, d_rotated, d_expected;
+    planes d_filtered;
 };
 
 } // namespace gr::adann::core

@@ -115,6 +115,7 @@ recovery::recovery(const tracked_stream& stream,
                 d_judge.shape().taps(),
                 d_judge.shape().pitch()),
       d_power(alphabet, waveform->probabilities()),
+      d_variety(waveform->probabilities(), judge::symbols),
       d_timing(stream, alphabet),
       d_blind_taps(std::min(stream.filter.taps(), most_blind_taps)),
       d_resumption(stream, alphabet, waveform->probabilities()),
@@ -373,9 +374,8 @@ void recovery::test(tracked_stream& stream,
     }
     // Taps that put out a constant explain it: in noise a lost stream's own decisions lead there.
     const bool fails =
-        exceeds(stream) ||
-        (d_state == recovery_state::lost &&
-         !has_enough_pairs(history.decided(history.latest(n)), n, history.classes()));
+        exceeds(stream) || (d_state == recovery_state::lost &&
+                            !d_variety.is_enough(history.decided(history.latest(n))));
     const bool stays_better = fails && found == judge::verdict::clear;
     apply(stays_better ? recovery_event::stays_better
           : fails      ? recovery_event::fails
@@ -500,8 +500,7 @@ bool recovery::is_believed(const tracked_stream& stream, const hypothesis& propo
     const sample_history& history = stream.history;
     const std::size_t around = stream.target.reach(), symbols = judge::symbols + around;
     const std::size_t symbol = history.latest(judge::symbols);
-    if (!has_enough_pairs(
-            proposed.labels + proposed.n - symbols, judge::symbols, history.classes()) ||
+    if (!d_variety.is_enough(proposed.labels + proposed.n - symbols) ||
         has_pause(history.received(history.owned(symbol)),
                   history.sample(judge::symbols / 2)))
         return false;
@@ -652,7 +651,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
         static_cast<float>(history.sample(judge::symbols)); // of what is looked at
     const bool as_usual = d_usual > 0 ? is_as_usual() : !was_lost();
     const bool well = clearly_less(left, most);
-    if (!has_enough_pairs(latest, judge::symbols, history.classes())) {
+    if (!d_variety.is_enough(latest)) {
         if (!well && d_usual > 0)
             apply(recovery_event::unexplained);
         return outcome::open;

@@ -11,6 +11,7 @@
 #include "core/tracking/belief.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/label_power.h"
+#include "core/tracking/label_variety.h"
 #include "core/tracking/last_channel.h"
 #include "core/tracking/resumption.h"
 #include "core/tracking/retry_schedule.h"
@@ -264,6 +265,7 @@ private:
     std::size_t d_changes = 0, d_corrections = 0;
     last_channel d_channel; // when it was last settled
     label_power d_power;
+    label_variety d_variety; // of a test
     timing_search d_timing;
     std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
     std::size_t d_blind_taps;

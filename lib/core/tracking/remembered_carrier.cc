@@ -7,8 +7,9 @@
 namespace gr::adann::core {
 
 namespace {
-constexpr double significant = 16;     // squared deviations
-constexpr std::size_t least_steps = 5; // that determine a deviation
+constexpr double significant = 16; // squared deviations
+constexpr double least_symbols =
+    256; // that show a frequency by the phases before and after them
 } // namespace
 
 void remembered_carrier::follow(double at, double phase, double frequency)
@@ -25,7 +26,7 @@ void remembered_carrier::follow(double at, double phase, double frequency)
         const double error =
             std::remainder(advance - 2 * M_PI * d_frequency * symbols, 2 * M_PI);
         const bool has_changed =
-            d_steps >= least_steps && error * error > significant * d_squared_error;
+            d_steps == most_steps && error * error > significant * d_squared_error;
         d_steps = has_changed ? 1 : std::min(d_steps + 1, most_steps);
         const auto averaged = static_cast<double>(d_steps);
         d_frequency += error / (2 * M_PI * symbols * averaged);
@@ -35,6 +36,15 @@ void remembered_carrier::follow(double at, double phase, double frequency)
             d_steps = 0;
     }
     d_begin = d_latest;
+}
+
+double remembered_carrier::frequency_by(double at, double phase) const
+{
+    if (since(at) < least_symbols || since(at) > extrapolated_for)
+        return d_frequency;
+    const double error = std::remainder(phase - phase_at(at), 2 * M_PI);
+    const double averaged = step * static_cast<double>(d_steps);
+    return d_frequency + error / (2 * M_PI * (since(at) + averaged));
 }
 
 void remembered_carrier::resume(double at, double phase, double frequency)

@@ -16,13 +16,14 @@ namespace gr::adann::core {
  *
  * The frequency is averaged over the latest 8 steps of 1024 symbols, by the advance of the phase: phase noise with a
  * linewidth of 1e-6 symbol rates changes a single step's by 1e-5 cycles per symbol. A step whose advance is four
- * standard deviations off starts the average over: the frequency has changed. */
+ * times the usual deviation off starts the average over: the frequency has changed. Of seven deviations that
+ * are measured, an eighth one is as large by chance in one step of 200. */
 class remembered_carrier
 {
 public:
     static constexpr double step = 1024; //!< symbols
     static constexpr std::size_t most_steps = 8;
-    //! Symbols; the frequency of an average is 4e-6 cycles per symbol off: a sixteenth of a cycle by then.
+    //! Symbols; at that linewidth an average is 4e-6 cycles per symbol off: a sixteenth of a cycle by then.
     static constexpr double extrapolated_for = 16 * step;
 
     /*! The stream is followed.
@@ -30,6 +31,9 @@ public:
      * \param phase its phase, radians
      * \param frequency an estimate, cycles per symbol: it counts where there is no average yet */
     void follow(double at, double phase, double frequency);
+    /*! The frequency if the stream that was interrupted has this phase: the difference from the
+     * extrapolated one is that of the interruption and of the steps before it. */
+    double frequency_by(double at, double phase) const;
     //! The stream was interrupted, and goes on with this phase and frequency.
     void resume(double at, double phase, double frequency);
     //! There is no carrier.
@@ -37,10 +41,8 @@ public:
 
     bool has_carrier() const { return d_has_carrier; }
     double frequency() const { return d_frequency; } //!< cycles per symbol
-    double since(double at) const
-    {
-        return at - d_latest.at;
-    } //!< symbols that it was followed at
+    //! Symbols since it was followed last.
+    double since(double at) const { return at - d_latest.at; }
     //! Radians.
     double phase_at(double at) const;
 

@@ -2,10 +2,10 @@
 #include "core/tracking/resumption.h"
 
 #include "core/signal/rotate.h"
-#include "core/tracking/belief.h"
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -17,8 +17,6 @@ constexpr float noise_alone = 2; // times the usual residual
 constexpr float far_less = 4;    // of the signal's power: a block of data has more
 // Blocks from one of noise alone to one of a signal alone: between them is one with the end of the pause.
 constexpr std::size_t lasting = 2;
-// Blocks that show a frequency by the phases before and after them.
-constexpr std::size_t least_blocks = 4;
 
 std::size_t symbols_of(const tracked_stream& stream)
 {
@@ -62,14 +60,18 @@ void resumption::follow(const tracked_stream& stream)
     if (!is_as_usual(stream.residual().latest))
         return;
     const sample_history& history = stream.history;
-    if (has_enough_pairs(
-            history.decided(history.latest(block)), block, history.classes()))
+    if (stream.target.have_variety(history.decided(history.latest(block))))
         keep_taps(stream);
     if (!stream.carrier)
         return;
     const auto [phase, frequency] = stream.carrier->current(history);
+    // A cycle slip that was corrected is no advance of the phase.
+    const bool has_slipped =
+        std::exchange(d_slips, stream.carrier->slips()) != stream.carrier->slips();
     if (phase == 0 && frequency == 0)
         d_carrier.reset();
+    else if (has_slipped && d_carrier.has_carrier())
+        d_carrier.resume(now(stream), phase, d_carrier.frequency());
     else
         d_carrier.follow(now(stream), phase, frequency);
 }
@@ -180,7 +182,7 @@ resumption::tried resumption::decide(tracked_stream& stream,
                        samples;
     d_has_gap |= left > far_more * d_residual;
     d_explains = is_as_usual(left) && !d_power.is_unusual(d_labels.data(), n) &&
-                 has_enough_pairs(d_labels.data(), n, history.classes());
+                 stream.target.have_variety(&d_labels[stream.target.reach()]);
     return { left, d_explains };
 }
 
@@ -193,11 +195,9 @@ void resumption::resume(tracked_stream& stream)
 {
     carrier_follower::extrapolation from;
     if (stream.carrier && d_carrier.has_carrier()) {
-        const double since = d_carrier.since(now(stream));
-        from = { std::remainder(d_carrier.phase_at(now(stream)) + d_angle, 2 * M_PI),
-                 d_carrier.frequency() };
-        if (since >= least_blocks * block && since < remembered_carrier::extrapolated_for)
-            from.frequency += d_angle / (2 * M_PI * since);
+        const double phase = d_carrier.phase_at(now(stream)) + d_angle;
+        from = { std::remainder(phase, 2 * M_PI),
+                 d_carrier.frequency_by(now(stream), phase) };
         d_carrier.resume(now(stream), from.phase, from.frequency);
     }
     stream.resume(d_labels.data(), d_labels.size(), d_taps.data(), d_memory, from);
@@ -227,6 +227,7 @@ void resumption::state(archive& members)
     members("settled_memory", d_memory);
     members("settled_residual", d_residual, 0.0f, 1e12f);
     members("carrier", d_carrier);
+    members("slips", d_slips);
     members("is_signal", d_is_signal);
     members("explains", d_explains);
     members("has_gap", d_has_gap);
