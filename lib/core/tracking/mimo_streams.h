@@ -46,8 +46,8 @@ struct mimo_output {
     std::size_t measured = 0;   //!< samples in that sum
     double usual = 0;           //!< average of mean_residual(); 0: none yet
     aligned_floats settled{};   //!< taps of the latest test that found nothing wrong
-    remembered_carrier settled_carrier; //!< then
-    bool found = false;                 //!< whether it has a transmitter
+    remembered_carrier settled_carrier{}; //!< then
+    bool found = false;                   //!< whether it has a transmitter
     //! Whether it was lost since the latest test, or still is: its phase may have slipped.
     bool was_lost = false;
     std::uint64_t starts = 0; //!< times that a transmitter was found for it
