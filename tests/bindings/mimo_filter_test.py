@@ -282,7 +282,7 @@ def test_after_noise_alone_it_goes_on_at_once(name, snr, power, symbols):
 
 def test_a_mixture_is_not_taken_for_a_transmitter():
     """A polarisation that jumps leads both outputs to mixtures, which some starts find again: with a residual five
-    times that from before, below that of random decisions. One link of eight stayed there for ever."""
+    times that from before, below that of random decisions. Before that was tested, some of these stayed there."""
     turned, bad = 1.2, 0
     for seed in range(8):
         labels = labels_for("qpsk", 65536, [50, seed])
@@ -294,18 +294,6 @@ def test_a_mixture_is_not_taken_for_a_transmitter():
         rates, _ = errors(filter.run(samples)[:, SPS * 57344:], filter.delay, labels[:, 57344:], "qpsk")
         bad += not apart(rates, 2e-2)
     assert bad == 0
-
-
-def test_a_carrier_rotates_after_a_long_absence_too():
-    """After 16,384 symbols its phase is not predicted any more; its frequency is known."""
-    labels = labels_for("16qam", 49152, 22)
-    samples = DualPolarizationLink(snr=20, carrier=1e-3).receive(labels, 22)
-    samples[:, SPS * 16384:SPS * 36384] = 0
-    filter = core.mimo_filter(model_of("16qam"))
-    filter.start(samples[:, :8192], labels[:, :4096])
-    rates, _ = errors(filter.run(samples)[:, SPS * 37888:], filter.delay, labels[:, 37888:], "16qam")
-    assert np.argmin(rates, axis=1).tolist() == [0, 1] and rates.min(axis=1).max() < 1e-2
-    assert [each.starts for each in filter.status] == [1, 1]
 
 
 @pytest.mark.parametrize("name, snr, level, starts", [

@@ -38,7 +38,7 @@ void mimo_filter::run(const float* const* samples,
         measure_phases();
         for (std::size_t o = 0; o < outputs(); ++o)
             put_out(d_streams.outputs[o], filtered[o] + s * floats);
-        if (++d_steps % (block / step) == 0)
+        if (d_streams.steps() % (block / step) == 0)
             for (auto& each : d_streams.outputs)
                 update(each);
         d_recovery.supervise(d_streams, { d_decider, d_prepared });

@@ -118,7 +118,6 @@ private:
 
     mimo_streams d_streams;
     mimo_recovery d_recovery;
-    std::size_t d_steps = 0;
 
     const network d_net;
     const prepared_network d_prepared;

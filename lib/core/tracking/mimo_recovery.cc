@@ -62,13 +62,13 @@ mimo_recovery::mimo_recovery(const model& behind, const mimo_streams& streams)
 
 void mimo_recovery::supervise(mimo_streams& streams, const network_decider& decides)
 {
-    if (++d_steps % (compared / step) == 0)
+    if (streams.steps() % (compared / step) == 0)
         for (auto& each : streams.outputs) {
             each.was_lost |= is_lost(each) || each.is_silent();
             if (each.was_lost || has_unusual_power(streams, each))
                 resume(streams, each, decides);
         }
-    if (d_steps % (tested_every / step) == 0)
+    if (streams.steps() % (tested_every / step) == 0)
         test(streams);
 }
 

@@ -89,7 +89,6 @@ private:
     const float d_lost, d_doubtful; // limits of the mean residual
     const label_power d_power;
     mimo_start d_start;
-    std::size_t d_steps = 0;
     std::size_t d_until_retry = 0, d_retry_interval = tested_every; // symbols, of starts
 
     // Nothing outlives a call of resume() in these.

@@ -95,6 +95,8 @@ struct mimo_streams {
     std::vector<mimo_output> outputs;
 
     std::size_t channels() const { return in.size(); }
+    //! Steps that have come in.
+    std::uint64_t steps() const { return (moved + filled - kept) / step; }
     std::size_t sps() const { return window.sps(); }
     std::size_t sample(std::size_t symbol) const { return symbol * window.sps(); }
     //! First of the samples that a symbol owns.

@@ -166,7 +166,7 @@ resumption::tried resumption::decide(tracked_stream& stream,
                           found.power < noise_alone * d_residual * samples &&
                           far_less * found.power < stream.target.power() * samples;
     d_pause = is_noise ? lasting : d_pause - std::min<std::size_t>(d_pause, 1);
-    if (!is_noise && d_carrier.frequency() != 0) {
+    if (!is_noise && d_carrier.has_carrier()) {
         for (const float angle : d_phases.angles()) {
             const fit other = decide_at(stream, decides, angle);
             if (other.distance() < found.distance()) {
