@@ -19,6 +19,29 @@ float median(std::array<float, blocks> values)
     std::nth_element(values.begin(), middle, values.end());
     return *middle;
 }
+
+// The largest power of n samples; im is null of real ones.
+float largest_power(const float* re, const float* im, std::size_t n)
+{
+    constexpr std::size_t lanes = 8; // so that the loop becomes vectors
+    float largest[lanes] = {};
+    const auto take = [&](std::size_t i, std::size_t lane, float imaginary) {
+        const float power = re[i] * re[i] + imaginary * imaginary;
+        largest[lane] = largest[lane] < power ? power : largest[lane];
+    };
+    std::size_t i = 0;
+    if (im)
+        for (; i + lanes <= n; i += lanes)
+            for (std::size_t lane = 0; lane < lanes; ++lane)
+                take(i + lane, lane, im[i + lane]);
+    else
+        for (; i + lanes <= n; i += lanes)
+            for (std::size_t lane = 0; lane < lanes; ++lane)
+                take(i + lane, lane, 0);
+    for (; i < n; ++i)
+        take(i, 0, im ? im[i] : 0);
+    return *std::max_element(largest, largest + lanes);
+}
 } // namespace
 
 impulse_detector::impulse_detector(std::size_t sps, float peak)
@@ -31,13 +54,27 @@ void impulse_detector::reset()
 {
     d_seen = d_next = d_count = d_impulses = 0;
     d_largest_here = 0;
-    d_limit = unlimited;
 }
 
-void impulse_detector::count_impulse()
+void impulse_detector::blank(float* re, float* im, std::size_t n)
 {
-    if (++d_impulses == d_level)
-        d_limit = unlimited;
+    for (std::size_t i = 0, end; i < n; i = end) {
+        end = std::min(n, i + d_block - d_count);
+        const float largest = largest_power(re + i, im ? im + i : nullptr, end - i);
+        if (largest <= d_least || largest <= limit()) { // as nearly always
+            d_largest_here = std::max(d_largest_here, largest);
+            d_count += end - i;
+            if (d_count == d_block)
+                end_block();
+            continue;
+        }
+        for (std::size_t k = i; k < end; ++k)
+            if (take(re[k] * re[k] + (im ? im[k] * im[k] : 0.0f))) {
+                re[k] = 0;
+                if (im)
+                    im[k] = 0;
+            }
+    }
 }
 
 void impulse_detector::end_block()
@@ -50,14 +87,15 @@ void impulse_detector::end_block()
         d_next = (d_next + 1) % blocks;
         d_seen = std::min(d_seen + 1, blocks);
     }
-    d_limit = limit();
     d_count = d_impulses = 0;
     d_largest_here = 0;
 }
 
 float impulse_detector::limit() const
 {
-    return d_seen < blocks ? unlimited : std::max(exceeding * median(d_largest), d_least);
+    return d_seen < blocks || d_impulses == d_level
+               ? unlimited
+               : std::max(exceeding * median(d_largest), d_least);
 }
 
 void impulse_detector::state(archive& members)
@@ -68,7 +106,6 @@ void impulse_detector::state(archive& members)
     members("count", d_count, std::size_t{ 0 }, d_block - 1);
     members("largest_here", d_largest_here, 0.0f, unlimited);
     members("impulses", d_impulses, std::size_t{ 0 }, d_level);
-    members("limit", d_limit, 0.0f, unlimited);
 }
 
 std::vector<std::size_t>

@@ -42,13 +42,15 @@ public:
         return std::max<std::size_t>(16 * sps, 32);
     }
 
+    /*! Sets those of the next n samples that are impulses to zero.
+     * \param im null of real samples */
+    void blank(float* re, float* im, std::size_t n);
     //! Whether the next sample, of this power, is one.
     bool take(float power)
     {
         d_largest_here = std::max(d_largest_here, power); // ignores NaN
-        const bool exceeds = power > d_limit;
-        if (exceeds)
-            count_impulse();
+        const bool exceeds = power > d_least && power > limit();
+        d_impulses += exceeds;
         if (++d_count == d_block)
             end_block();
         return exceeds;
@@ -57,20 +59,18 @@ public:
     void state(archive& members);
 
 private:
-    void count_impulse();
     void end_block();
-    float limit() const;
+    float limit() const; // power above which a sample of this block is an impulse
 
-    std::size_t d_block; // samples
-    std::size_t d_level; // samples of a block: so many are no impulses
-    float d_least;
+    std::size_t d_block;                   // samples
+    std::size_t d_level;                   // samples of a block: so many are no impulses
+    float d_least;                         // power up to which a sample is none
     std::array<float, blocks> d_largest{}; // power of each block's largest sample, cyclic
     std::size_t d_seen = 0;                // blocks, up to `blocks`
     std::size_t d_next = 0;                // index in d_largest that is written next
     std::size_t d_count = 0;               // samples of the present block
     float d_largest_here = 0;              // power of its largest sample
     std::size_t d_impulses = 0;            // impulses in it
-    float d_limit;                         // power above which a sample is an impulse
 };
 
 /*! Sets the impulses of a record to zero. Unlike in a stream, the 16 blocks of a median come before

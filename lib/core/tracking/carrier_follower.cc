@@ -306,7 +306,7 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
     return {};
 }
 
-std::optional<carrier_line::line> carrier_follower::find_line(double coherence) const
+std::optional<carrier_line::line> carrier_follower::find_line(double coherence)
 {
     auto found = d_line.find();
     if (found &&

@@ -127,7 +127,7 @@ public:
      * or above carrier_line::fastest. */
     void begin(const sample_history& history, double frequency, double phase);
     //! A line too fast for the decision-directed loop to pull in, or none.
-    std::optional<carrier_line::line> find_line(double coherence = 0) const;
+    std::optional<carrier_line::line> find_line(double coherence = 0);
 
     //! Back to the start, except for the remembered phase and frequency.
     void reset();

@@ -45,27 +45,23 @@ carrier_line::carrier_line(const expected_waveform& waveform,
       d_group(std::max<std::size_t>(
           1, static_cast<std::size_t>(most_turned / fastest) / d_order)),
       d_power(d_order, noisy_middles(waveform)),
-      d_sums(symbols / d_group)
+      d_sums(symbols / d_group),
+      d_middles((d_sums.size() + 1) * d_group)
 {
 }
 
 bool carrier_line::is_usable() const { return d_order > 1 && d_order <= highest; }
 
-void carrier_line::take(std::complex<float> middle)
+// Of the powers in each of the latest whole groups, the earliest first.
+void carrier_line::sum_groups()
 {
-    if (is_usable())
-        d_sum += std::complex<float>(d_power(std::complex<double>(middle)));
-    if (++d_taken < d_group)
-        return;
-    d_sums[d_groups++ % d_sums.size()] = d_sum;
-    d_sum = 0;
-    d_taken = 0;
-}
-
-void carrier_line::reset()
-{
-    d_sum = 0;
-    d_taken = d_groups = 0;
+    std::size_t k = (d_taken / d_group - d_sums.size()) * d_group;
+    for (auto& each : d_sums) {
+        each = 0;
+        for (std::size_t i = 0; i < d_group; ++i, ++k)
+            each += std::complex<float>(
+                d_power(std::complex<double>(d_middles[k % d_middles.size()])));
+    }
 }
 
 // Groups `first` up to `end` of the latest ones, the earliest first, each turned on by a line of
@@ -77,8 +73,7 @@ carrier_line::sum(double frequency, std::size_t first, std::size_t end) const
         std::polar(1.0, whole_turn * frequency * static_cast<double>(d_group));
     std::complex<double> total = 0;
     for (std::size_t i = first; i < end; ++i)
-        total =
-            total * turn + std::complex<double>(d_sums[(d_groups + i) % d_sums.size()]);
+        total = total * turn + std::complex<double>(d_sums[i]);
     return total;
 }
 
@@ -102,10 +97,11 @@ double carrier_line::coherence(double frequency, double energy) const
                      (parts * std::max(apart - noise, 1e-3 * apart)));
 }
 
-std::optional<carrier_line::line> carrier_line::find(double around, double width) const
+std::optional<carrier_line::line> carrier_line::find(double around, double width)
 {
     if (!is_ready())
         return {};
+    sum_groups();
     double energy = 0;
     for (const auto& each : d_sums)
         energy += std::norm(each);
@@ -128,7 +124,7 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
         return {};
     at += offset_of_peak(before, most, behind) * step;
     const double since =
-        static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken);
+        static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken % d_group);
     const double phase =
         std::arg(sum(at) * std::conj(d_power.mean())) + whole_turn * at * since;
     return line{ at / order,
@@ -139,12 +135,8 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
 void carrier_line::state(archive& members)
 {
     members.numbers(
-        "sums", reinterpret_cast<float*>(d_sums.data()), { d_sums.size(), 2 });
-    members.numbers("sum", reinterpret_cast<float*>(&d_sum), { 2 });
+        "middles", reinterpret_cast<float*>(d_middles.data()), { d_middles.size(), 2 });
     members("taken", d_taken);
-    members("groups", d_groups);
-    if (d_taken >= d_group)
-        members.refuse("taken", "is out of range");
 }
 
 } // namespace gr::adann::core

@@ -49,30 +49,33 @@ public:
     std::size_t order() const { return d_order; }
 
     //! Takes the sample in the middle of the next symbol.
-    void take(std::complex<float> middle);
+    void take(std::complex<float> middle)
+    {
+        d_middles[d_taken++ % d_middles.size()] = middle;
+    }
     //! Whether the constellation has as many rotations as a line needs, 2 to 8.
     bool is_usable() const;
     //! … and there are enough symbols.
-    bool is_ready() const { return is_usable() && d_groups >= d_sums.size(); }
+    bool is_ready() const { return is_usable() && d_taken / d_group >= d_sums.size(); }
     //! Forgets all.
-    void reset();
+    void reset() { d_taken = 0; }
     /*! None if there is no line, or one beyond what is searched, or it is not ready.
      * \param around,width where it is searched for, cycles of the carrier per symbol */
-    std::optional<line> find(double around = 0, double width = fastest) const;
+    std::optional<line> find(double around = 0, double width = fastest);
 
     void state(archive& members);
 
 private:
+    void sum_groups();
     std::complex<double> sum(double frequency) const;
     std::complex<double> sum(double frequency, std::size_t first, std::size_t end) const;
     double coherence(double frequency, double energy) const;
 
     std::size_t d_order, d_group;
     rotation_power d_power;
-    std::vector<std::complex<float>> d_sums; // of groups, in turn
-    std::complex<float> d_sum = 0;           // of the group that is being filled
-    std::size_t d_taken = 0;                 // in it
-    std::size_t d_groups = 0;                // since the reset
+    std::vector<std::complex<float>> d_sums;    // of the latest whole groups: of find()
+    std::vector<std::complex<float>> d_middles; // of one group more, in turn
+    std::size_t d_taken = 0;                    // since the reset
 };
 
 } // namespace gr::adann::core

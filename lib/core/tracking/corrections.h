@@ -30,7 +30,8 @@ struct corrections {
      * symbols before them have been corrected */
     void apply(planes& samples, std::size_t first, std::size_t n)
     {
-        blank_impulses(samples, first, n);
+        impulses.blank(
+            &samples.re[first], samples.im.empty() ? nullptr : &samples.im[first], n);
         tones.apply(samples, first, n);
         if (iq)
             iq->apply(&samples.re[first], &samples.im[first], n);
@@ -80,20 +81,6 @@ struct corrections {
         if (iq)
             iq->reset();
         echoes.reset();
-    }
-    //! Sets impulses to zero.
-    void blank_impulses(planes& samples, std::size_t first, std::size_t n)
-    {
-        const bool is_complex = !samples.im.empty();
-        for (std::size_t i = first; i < first + n; ++i) {
-            float& re = samples.re[i];
-            if (!is_complex) {
-                if (impulses.take(re * re))
-                    re = 0;
-            } else if (float& im = samples.im[i]; impulses.take(re * re + im * im)) {
-                re = im = 0;
-            }
-        }
     }
     void state(archive& members)
     {

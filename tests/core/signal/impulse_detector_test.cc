@@ -137,6 +137,38 @@ BOOST_AUTO_TEST_CASE(a_burst_after_silence_is_none)
     BOOST_TEST(found_in(x, detector).empty());
 }
 
+// In pieces of any length as one by one: impulses, a level that rises, and silence.
+BOOST_DATA_TEST_CASE(they_are_blanked_as_one_by_one,
+                     data::make({ false, true }) * data::make({ 0.0f, 2.0f }),
+                     is_complex,
+                     peak)
+{
+    auto x = signal(is_complex ? "16qam" : "pam4", 65'536, 0.1f);
+    std::mt19937 random(4);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        x[i] *= i / 16'384 == 1 ? 4.0f : i / 16'384 == 2 ? 0.01f : 1.0f;
+        if (random() % 100 == 0)
+            x[i] += is_complex ? number(3, 3) : number(3, 0);
+    }
+    std::vector<float> re, im;
+    for (const auto& each : x) {
+        re.push_back(each.real());
+        im.push_back(each.imag());
+    }
+    impulse_detector together(sps, peak), one_by_one(sps, peak);
+    for (std::size_t i = 0, n; i < x.size(); i += n) {
+        n = std::min<std::size_t>(1 + random() % 300, x.size() - i);
+        together.blank(&re[i], is_complex ? &im[i] : nullptr, n);
+    }
+    const auto found = found_in(x, one_by_one);
+    BOOST_TEST(found.size() > 200u);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        const bool hit = std::binary_search(found.begin(), found.end(), i);
+        BOOST_REQUIRE(re[i] == (hit ? 0 : x[i].real()));
+        BOOST_REQUIRE(im[i] == (hit && is_complex ? 0 : x[i].imag()));
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_is_no_number_is_none)
 {
     auto x = signal("qpsk", 4096, 0.1f);
