@@ -48,4 +48,7 @@ constexpr bool clearly_less(number residual, number others)
     return residual < acceptance_limit(others);
 }
 
+//! Times an earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
+constexpr float as_before = 1.25f;
+
 } // namespace gr::adann::core

@@ -6,91 +6,19 @@
  */
 #pragma once
 
-#include "core/signal/blind_decisions.h"
 #include "core/tracking/ambiguity.h"
-#include "core/tracking/belief.h"
-#include "core/tracking/judge.h"
-#include "core/tracking/label_power.h"
-#include "core/tracking/label_variety.h"
+#include "core/tracking/blind_search.h"
+#include "core/tracking/hypothesis.h"
+#include "core/tracking/label_evidence.h"
 #include "core/tracking/last_channel.h"
-#include "core/tracking/resumption.h"
+#include "core/tracking/level_search.h"
+#include "core/tracking/lost_decisions.h"
+#include "core/tracking/recovery_state.h"
 #include "core/tracking/retry_schedule.h"
 #include "core/tracking/timing_search.h"
 #include "core/tracking/tracked_stream.h"
 
-#include <gnuradio/adann/words.h>
-
-#include <array>
-
 namespace gr::adann::core {
-
-//! What a recovery knows of its stream.
-enum class recovery_state {
-    following,   //!< its decisions explain the samples
-    doubtful,    //!< they do so again after a loss, but may be late or rotated
-    interrupted, //!< its residual exceeds the limit, which no test has confirmed yet
-    lost, //!< confirmed by a test, by a pause, or by exceeding the limit while doubtful
-    degraded, //!< lost by a test, but decisions without the filter are clearly worse: its own are used
-    trained //!< a training sequence has set the taps: nothing is tested until a reset
-};
-constexpr std::size_t recovery_states = 6;
-
-//! The state as the status reports it: status_of().
-enum class tracking_state {
-    following, //!< its decisions explain the samples
-    doubtful,  //!< so they do again, but after a loss they may be late or rotated
-    lost, //!< they do not; once a test has confirmed it, the filter's output is not used
-    trained, //!< started by a training sequence: nothing supervises it until the burst's end
-};
-constexpr std::array<word<tracking_state>, 4> words(tracking_state)
-{
-    return { { { tracking_state::following, "following" },
-               { tracking_state::doubtful, "doubtful" },
-               { tracking_state::lost, "lost" },
-               { tracking_state::trained, "trained" } } };
-}
-//! \param exceeds whether the residual exceeds the limit, which may be between two updates
-tracking_state status_of(recovery_state state, bool exceeds);
-
-//! What may happen to it.
-enum class recovery_event {
-    exceeds,  //!< an update: the residual exceeds the limit
-    passes,   //!< an update: it does not
-    explains, //!< a test: the residual is below the limit
-    unexplained, //!< a test: it is below, but too few different labels explain the samples, and badly
-    settles,      //!< a test: it is, and labels are neither late nor rotated
-    fails,        //!< a test: the residual exceeds the limit
-    stays_better, //!< a test: it does, but that without the filter is clearly larger
-    starts,       //!< the taps start over, or from a hypothesis
-    known,        //!< labels are known
-    trains,       //!< a training sequence has set the taps
-    resets        //!< the owner wants it
-};
-
-//! The state after an event: the table at recovery.
-recovery_state after(recovery_state before, recovery_event event);
-
-//! Labels that may be those of the latest symbols.
-struct hypothesis {
-    enum class source {
-        present, //!< the stream's own, which may be late or rotated
-        level,   //!< decided at the constellation's power
-        timing,  //!< decided at another sampling instant and phase
-        blind    //!< by an equalizer that needs no decision
-    };
-    source from;
-    const std::uint8_t* labels; //!< of the latest n symbols
-    std::size_t n;
-    signal_planes samples; //!< of judge::symbols, without their carrier
-    float most;            //!< residual that taps which start from them may have
-    bool rotates = false;  //!< whether the carrier is found from them, with the taps
-
-    //! Whether the carrier's phase is the one extrapolated from the latest confirmed test.
-    bool has_settled_phase() const
-    {
-        return from == source::timing || from == source::blind;
-    }
-};
 
 /*! Supervises a filtered stream.
  *
@@ -99,37 +27,22 @@ struct hypothesis {
  * it as well, but not while the phase is searched: there the phase ran away for some symbols, which the
  * search mends. A block below half of it does not, whatever the mean: a burst of noise has passed. Every
  * judge::symbols symbols while the stream is not following, else every tested_every, a test compares its
- * labels with those that the network
- * makes of the samples as they came in (judge.h). After an event the state is:
+ * labels with those that the network makes of the samples as they came in (label_evidence.h). What follows
+ * from the residual and from a test is a table: recovery_state.h.
  *
- *     before       exceeds      passes     explains   unexplained  settles, known  fails  stays_better  starts
- *     following    interrupted  following  following  doubtful     following       lost   degraded      doubtful
- *     doubtful     lost         doubtful   doubtful   doubtful     following       lost   degraded      doubtful
- *     interrupted  interrupted  following  following  doubtful     following       lost   degraded      doubtful
- *     lost         lost         lost       doubtful   doubtful     following       lost   degraded      doubtful
- *     degraded     degraded     degraded   doubtful   doubtful     following       lost   degraded      doubtful
- *
- * `trains` goes from each to trained, which only `resets` ends; that goes from each to following.
  * Decisions are used unless the state is lost, or in a pause: while it is interrupted, a burst of noise may have
- * passed that the taps are not changed by, and the network without them may have become far worse. A lost stream is
- * decided by the remembered taps and carrier after a gap, unless a test found the network's decisions of the unfiltered
- * samples clearly better; without a gap by these. Remembered are those of the latest block that was explained
- * (resumption.h).
+ * passed that the taps are not changed by, and the network without them may have become far worse. What decides
+ * otherwise, and when a stream goes on from when it was followed: lost_decisions.h.
  *
- * In any state but following each block is decided by the remembered taps after the update. If that explains it, the
- * stream goes on from there: after a gap, or where a carrier's phase may have run away.
- *
- * Every way back is a hypothesis: labels for the latest symbols. By one rule it is believed if its
- * residual is clearly less, under half, than that of the present labels and that of the unfiltered
- * samples' labels (belief.h). Each is the residual of the received samples relative to the expected
- * waveform through a fitted channel. Taps and carrier then start from the labels. What is proposed:
+ * Every other way back is a hypothesis: labels for the latest symbols. Taps and carrier start from them if they are
+ * believed by one rule, label_evidence::is_believed(). What is proposed:
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
- *   is surely another one (label_power.h); after the taps in use, or the remembered ones.
+ *   is surely another one (level_search.h); after the taps in use, or the remembered ones.
  * - timing: after a loss, the latest symbols decided by the remembered taps, at another sampling
  *   instant and phase (timing_search.h): samples were lost, or the phase has jumped.
  * - blind: after a loss, ever more rarely, what a linear equalizer makes of the latest samples
- *   alone (blind_decisions.h).
+ *   alone (blind_search.h).
  * - present: the stream's own labels, of which a loss may have left some late or rotated. The
  *   displacement that brings their channel nearest to the one before the loss (last_channel.h) is
  *   believed if two tests find the same.
@@ -160,16 +73,22 @@ public:
 
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
-    bool is_used() const { return d_state != recovery_state::lost && !d_by_remembered; }
+    bool is_used() const
+    {
+        return d_state != recovery_state::lost && !d_lost.are_by_memory();
+    }
     //! Whether nothing explains the samples: decisions are those by taps and carrier of when it was followed, for
     //! want of better ones, and do not do so either.
-    bool is_unexplained() const { return d_by_remembered && !d_resumption.explains(); }
+    bool is_unexplained() const { return d_lost.are_unexplained(); }
     /*! The windows that the next symbols of a stream are decided from while is_used() is false.
      * \param position symbols since the latest update \param memory they are valid as long as it is */
     feature_view lost_windows(tracked_stream& stream,
                               std::size_t n,
                               std::size_t position,
-                              aligned_floats& memory);
+                              aligned_floats& memory)
+    {
+        return d_lost.windows(stream, n, position, memory);
+    }
     //! Whether they explain the samples, too: their residual is below the limit.
     bool explains(const tracked_stream& stream) const
     {
@@ -225,12 +144,8 @@ private:
     bool was_lost() const;
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
-    bool goes_back(const tracked_stream& stream, const resumption::tried& held) const;
-    void note_signal();
-    void choose_lost(tracked_stream& stream, const network_decider& decides);
-    judge::verdict compare(tracked_stream& stream, const network_decider& decides);
+    judge::verdict verdict_on(tracked_stream& stream, const network_decider& decides);
     void find_echoes(tracked_stream& stream);
-    void fit_latest(const tracked_stream& stream);
     outcome settle(tracked_stream& stream, bool may_start);
     void forget(tracked_stream& stream);
     void forget_loss();
@@ -239,53 +154,36 @@ private:
     bool propose_at_level(tracked_stream& stream,
                           const network_decider& decides,
                           bool may_start);
-    feature_view at_level(tracked_stream& stream, const float* taps);
     bool propose_timing(tracked_stream& stream,
                         const network_decider& decides,
                         bool may_start);
     bool propose_blindly(tracked_stream& stream, bool may_start);
-    bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
-    bool is_as_usual() const;
     bool
     start(tracked_stream& stream, const hypothesis& proposed, const displacement& by);
     void start_from(tracked_stream& stream, const carrier_line::line& found);
     void start_over(tracked_stream& stream);
-
-    signal_planes derotated(const tracked_stream& stream) const;
-    bool has_unusual_power(const tracked_stream& stream) const;
     displacement displaced(const tracked_stream& stream) const;
 
     std::vector<std::vector<std::uint8_t>> d_symmetries;
-    float d_limit;     // of the mean square residual
-    float d_random;    // residual of random decisions
-    float d_at_random; // and with the noise
-    judge d_judge;
+    float d_limit; // of the mean square residual
+    label_evidence d_evidence;
     ambiguity d_ambiguity;
     displacement d_reported; // by symbols that were known late
     std::size_t d_changes = 0, d_corrections = 0;
     last_channel d_channel; // when it was last settled
-    label_power d_power;
-    label_variety d_variety; // of a test
+    level_search d_level;
     timing_search d_timing;
-    std::shared_ptr<blind_decisions> d_blind; // copies share it: it keeps nothing
-    std::size_t d_blind_taps;
+    blind_search d_blind;
 
     recovery_state d_state = recovery_state::following;
     retry_schedule d_schedule;
-    displacement d_displaced;     // of its labels at the latest test since it was lost
-    resumption d_resumption;      // taps and carrier of when it was followed
-    bool d_by_remembered = false; // whether it is decided by these
-    // Of this loss: whether the latest test found the decisions of unfiltered samples better than those by the
-    // remembered taps; whether the taps in use are from labels or from a line.
-    bool d_unfiltered_is_better = false, d_has_started = false;
-    float d_usual = 0; // the residual then, by the judge; 0: never yet
+    displacement d_displaced; // of its labels at the latest test since it was lost
+    lost_decisions d_lost;
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.
-    planes d_blind_samples, d_derotated; // without their carrier
-    planes d_residual;                   // without the filter
-    std::vector<std::uint8_t> d_unfiltered_labels, d_at_level, d_proposed; // labels
-    aligned_floats d_windows;
+    planes d_residual;                    // without the filter
+    std::vector<std::uint8_t> d_proposed; // labels
 };
 
 } // namespace gr::adann::core

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/files/archive.h"
+#include "core/tracking/blind_search.h"
 #include "core/tracking/judge.h"
 #include "core/tracking/learning_target.h"
 
@@ -24,7 +25,8 @@ namespace gr::adann::core {
 class retry_schedule
 {
 public:
-    static constexpr std::size_t tested_every = 1024, blind_symbols = 512;
+    static constexpr std::size_t tested_every = 1024,
+                                 blind_symbols = blind_search::symbols;
     static constexpr std::size_t most_failed = tested_every / judge::symbols;
     static constexpr std::size_t first_try = 1 + blind_symbols / judge::symbols;
     static constexpr std::size_t most_apart = 4096 / judge::symbols; //!< tests
