@@ -80,7 +80,7 @@ public:
      * probabilistic shaping (Böcherer, Steiner and Schulte, IEEE Trans. Commun. 63, 2015) they are not. */
     const std::vector<float>& probabilities() const { return d_probabilities; }
     bool has_equal_probabilities() const;
-    /*! 	hrows std::invalid_argument unless they are M numbers from 0 on, whose sum is 1 but for rounding,
+    /*! \throws std::invalid_argument unless they are M numbers from 0 on, whose sum is 1 but for rounding,
      * and two are above 0 */
     void set_probabilities(std::vector<float> probabilities);
     static constexpr std::size_t drawn_symbols = 4096;

@@ -48,7 +48,8 @@ constexpr bool clearly_less(number residual, number others)
     return residual < acceptance_limit(others);
 }
 
-//! Times an earlier residual: the squares of 512 real samples scatter by 1/16, of complex ones by less.
+//! Times an earlier residual of a test, up to which a later one is as large: of n real samples it scatters by √(2/n).
+//! That is 0.14 for the 104 of a test at one sample a symbol, 0.07 for the 448 at four, less of complex ones.
 constexpr float as_before = 1.25f;
 
 } // namespace gr::adann::core

@@ -10,7 +10,8 @@ namespace gr::adann::core {
 
 namespace {
 
-// A least squares fit to labels has nearly eight equations for each unknown, or more.
+// A least squares fit to labels has nearly eight equations for each unknown, or more; of real points in complex
+// samples four.
 constexpr std::size_t most_taps = blind_search::symbols / 8 + 1;
 
 // Copies n samples less their mean.

@@ -73,8 +73,9 @@ private:
 
     std::size_t d_order, d_group;
     rotation_power d_power;
-    std::vector<std::complex<float>> d_sums;    // of the latest whole groups: of find()
-    std::vector<std::complex<float>> d_middles; // of one group more, in turn
+    std::vector<std::complex<float>>
+        d_sums; // of the latest whole groups; scratch of find()
+    std::vector<std::complex<float>> d_middles; // ring buffer of one group more
     std::size_t d_taken = 0;                    // since the reset
 };
 

@@ -333,8 +333,8 @@ void front_filter::forget_corrections()
 signal_planes front_filter::in_use() const
 {
     const adaptive_filter& filter = d_stream.filter;
-    const float* taps =
-        d_recovery.is_used() ? filter.bank().taps() : filter.identity().data();
+    const float* const used = d_recovery.taps(d_stream);
+    const float* const taps = used ? used : filter.identity().data();
     return { taps, d_stream.carrier ? taps + filter.shape().pitch() : nullptr };
 }
 
@@ -352,12 +352,11 @@ std::complex<float> front_filter::leakage() const
 
 front_filter_status front_filter::status() const
 {
-    const tap_bank& bank = d_stream.filter.bank();
     const auto& carrier = d_stream.carrier;
     const corrections& corrected = d_stream.corrected;
     const late_echoes::echo echo = corrected.echoes.strongest();
     return { state(),
-             d_recovery.is_used() ? bank.memory() : 0,
+             d_recovery.memory(d_stream),
              d_stream.filter.residual(d_stream.target.noise()),
              d_recovery.resets(),
              carrier ? carrier->slips() : 0,

@@ -40,8 +40,8 @@ enum class acquisition_result {
 //! What a front filter is doing.
 struct front_filter_status {
     tracking_state state = tracking_state::following;
-    std::size_t memory =
-        0; //!< time constant of the taps in use, symbols; 0: the identity
+    //! Time constant of the taps in use, symbols; of remembered ones how many they were learnt from; 0: the identity.
+    std::size_t memory = 0;
     /*! Predicted mean square residual of a filtered sample relative to the power of the expected
      * waveform, over the latest few blocks. NaN before the first block. */
     float residual = std::numeric_limits<float>::quiet_NaN();

@@ -24,9 +24,11 @@ struct hypothesis {
     source from;
     const std::uint8_t* labels; //!< of the latest n symbols
     std::size_t n;
-    signal_planes samples; //!< of judge::symbols, without their carrier
-    float most;            //!< residual that taps which start from them may have
-    bool rotates = false;  //!< whether the carrier is found from them, with the taps
+    signal_planes
+        samples; //!< of judge::symbols, without their carrier; of `present` none
+    float
+        residual_limit; //!< mean square of a sample that taps which start from them may have
+    bool rotates = false; //!< whether the carrier is found from them, with the taps
 
     //! Whether the carrier's phase is the one extrapolated from the latest confirmed test.
     bool has_settled_phase() const

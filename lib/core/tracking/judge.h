@@ -27,14 +27,14 @@ namespace gr::adann::core {
  *
  * Differing symbols whose surroundings overlap are one bout. Bouts are forgotten over about 64 of
  * them. The first sequence is the worse one if it has lost more bouts than won by four standard
- * deviations of a fair coin: wrongly in about 3 of 10^5 independent sets of 64 bouts. */
+ * deviations of a fair coin, of few bouts; by 5.6 of many, as these are weighted. */
 class judge
 {
 public:
     static constexpr std::size_t symbols = 128; //!< of a comparison
     //! Symbols on each side that the fitted filter spans: as far as the taps, within these limits. A change of an echo
     //! that it did not reach would count as noise, and right labels as worse ones. Up to the upper one there are
-    //! seven equations or more for each unknown.
+    //! more than six equations for each unknown.
     static constexpr std::size_t least_reach = 3, most_reach = 8;
 
     enum class verdict {

@@ -49,10 +49,7 @@ label_evidence::label_evidence(const tracked_stream& stream,
       d_unfiltered(judge::symbols + 2 * waveform->reach()),
       d_derotated(stream.carrier ? stream.history.sample(judge::symbols) : 0,
                   stream.history.is_complex()),
-      d_windows(stream.history.floats_per_sample() *
-                    (stream.history.sample(d_unfiltered.size()) +
-                     stream.history.window().samples()) +
-                simd::lanes)
+      d_windows(stream.carrier ? stream.history.window_floats(d_unfiltered.size()) : 0)
 {
 }
 
@@ -114,7 +111,7 @@ bool label_evidence::is_believed(const tracked_stream& stream, const hypothesis&
         return false;
     const float unfiltered = fit_unfiltered(stream);
     fit_latest(stream);
-    const float present = residual();
+    const float present = residual_energy();
     const float left = d_judge.residual(proposed.samples, labels);
     const float random = d_at_random * static_cast<float>(history.sample(judge::symbols));
     return clearly_less(left, std::min(unfiltered, present)) ||
@@ -130,7 +127,7 @@ bool label_evidence::shows_signal() const
 bool label_evidence::confirm()
 {
     const bool usual = !has_usual() || is_as_usual();
-    d_usual = usual ? residual() : as_before * d_usual;
+    d_usual = usual ? residual_energy() : as_before * d_usual;
     return usual;
 }
 

@@ -23,7 +23,8 @@ namespace gr::adann::core {
  * In a test it is compared with that of other labels, with its usual value, when the stream was last confirmed, and with
  * that of random decisions.
  *
- * Functions that fit say so: residual(), channel() and all that follows from these are of the latest fit. */
+ * compare() begins a test: all other functions are of the samples that it looked at.
+ * Functions that fit say so: residual_energy(), channel() and all that follows from these are of the latest fit. */
 class label_evidence
 {
 public:
@@ -43,19 +44,20 @@ public:
     void fit_latest(const tracked_stream& stream);
     /*! A fit of other labels.
      * \param labels of judge::symbols and the waveform's reach on each side
-     * \return residual() */
+     * \return residual_energy() */
     float fit(const tracked_stream& stream, const std::uint8_t* labels);
-    //! A fit of the labels without the filter. \return residual()
+    //! A fit of the labels without the filter. \return residual_energy()
     float fit_unfiltered(const tracked_stream& stream);
 
     /*! The acceptance rule: whether the labels' residual is clearly less than that of the network's labels,
-     * with the filter and without it; or, where the channel is the one before, whether their residual is as
-     * usual, and that of the stream's labels is not. The usual residual has to be below half that of random
-     * decisions: otherwise one of many searched instants and phases has it by chance. A fit of these labels,
-     * unless they do not determine a channel, or a pause begins or ends among them. */
+     * with the filter and without it. Or, of a timing, as the channel is known then: whether it is as usual, and that of the
+     * stream's labels 1.25 times larger. The usual residual has to be below half that of random decisions: otherwise one of
+     * many searched instants and phases has it by chance. A fit of these labels, unless they do not determine a channel, or
+     * a pause begins or ends among the samples.
+     * \param proposed size() labels or more */
     bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
 
-    float residual() const { return d_judge.residual(); } //!< energy
+    float residual_energy() const { return d_judge.residual(); } //!< energy
     //! The same relative to the energy of the samples.
     float relative_residual() const { return d_judge.relative_residual(); }
     const float* channel() const { return d_judge.channel(); } //!< of shape()
@@ -65,14 +67,14 @@ public:
     {
         return d_variety.is_enough(labels);
     }
-    /*! Whether labels are surely a signal's: the residual is less of the power than noise would have, of which the
-     * taps make points. */
+    //! Whether the labels surely come from a signal: their relative residual is below three quarters of random
+    //! decisions'. That of decisions of filtered noise is larger (Max, IRE Trans. Inf. Theory 6, 1960).
     bool shows_signal() const;
 
     //! Whether the stream was ever confirmed.
     bool has_usual() const { return d_usual > 0; }
-    //! Whether the residual is that of when the stream was last confirmed.
-    bool is_as_usual() const { return residual() < as_before * d_usual; }
+    //! Whether the residual is below 1.25 times its usual value.
+    bool is_as_usual() const { return residual_energy() < as_before * d_usual; }
     //! Confirms the stream. A larger residual becomes the usual one by and by: until then its cause may be a wrong
     //! phase. \return whether it was as usual
     bool confirm();
@@ -90,11 +92,11 @@ public:
     void state(archive& members);
 
 private:
-    float d_random;    // residual of random decisions
+    float d_random;    // mean square residual of a sample, of random decisions
     float d_at_random; // and with the noise
     judge d_judge;
     label_variety d_variety;
-    float d_usual = 0; // residual(); 0: never confirmed
+    float d_usual = 0; // residual_energy() when the stream was last confirmed; 0: never
 
     // Nothing outlives a test in these.
     std::vector<std::uint8_t> d_unfiltered; // labels

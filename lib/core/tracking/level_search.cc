@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/level_search.h"
 
+#include "core/tracking/judge.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -9,13 +11,10 @@ namespace gr::adann::core {
 
 level_search::level_search(const tracked_stream& stream,
                            const constellation& alphabet,
-                           const std::vector<float>& probabilities,
-                           std::size_t n)
+                           const std::vector<float>& probabilities)
     : d_power(alphabet, probabilities),
-      d_labels(n),
-      d_windows(stream.history.floats_per_sample() *
-                    (stream.history.sample(n) + stream.history.window().samples()) +
-                simd::lanes)
+      d_labels(judge::symbols + 2 * stream.target.reach()),
+      d_windows(stream.history.window_floats(size()) + simd::lanes)
 {
 }
 

@@ -19,12 +19,11 @@ namespace gr::adann::core {
 class level_search
 {
 public:
-    //! \param n symbols that are decided
     level_search(const tracked_stream& stream,
                  const constellation& alphabet,
-                 const std::vector<float>& probabilities,
-                 std::size_t n);
+                 const std::vector<float>& probabilities);
 
+    //! Symbols that are decided: judge::symbols and the waveform's reach on each side.
     std::size_t size() const { return d_labels.size(); }
     //! Whether the latest labels surely do not have the constellation's power.
     bool has_unusual_power(const tracked_stream& stream) const;

@@ -27,10 +27,10 @@ recovery::recovery(const tracked_stream& stream,
                 d_symmetries.size(),
                 d_evidence.shape().taps(),
                 d_evidence.shape().pitch()),
-      d_level(stream, alphabet, waveform->probabilities(), d_evidence.size()),
+      d_level(stream, alphabet, waveform->probabilities()),
       d_timing(stream, alphabet),
       d_blind(stream, alphabet),
-      d_lost(stream, alphabet, waveform->probabilities(), d_evidence.size()),
+      d_lost(stream, alphabet, waveform->probabilities()),
       d_residual(stream.history.sample(judge::symbols), stream.history.is_complex()),
       d_proposed(tracked_stream::most_known)
 {
@@ -53,6 +53,20 @@ bool recovery::exceeds(const tracked_stream& stream) const
     const bool is_sudden = !(stream.carrier && stream.carrier->is_searching()) &&
                            latest > limit() && latest > far_more * mean;
     return mean > limit() || is_sudden;
+}
+
+const float* recovery::taps(const tracked_stream& stream) const
+{
+    if (d_lost.are_remembered())
+        return d_lost.remembered().taps();
+    return is_used() ? stream.filter.bank().taps() : nullptr;
+}
+
+std::size_t recovery::memory(const tracked_stream& stream) const
+{
+    if (d_lost.are_remembered())
+        return d_lost.remembered().memory();
+    return is_used() ? stream.filter.bank().memory() : 0;
 }
 
 void recovery::check(const tracked_stream& stream)
@@ -80,16 +94,16 @@ void recovery::train()
 void recovery::reset(tracked_stream& stream)
 {
     forget(stream);
-    d_lost.memory().reset(stream);
+    d_lost.remembered().reset(stream);
     d_evidence.forget_usual();
 }
 
 void recovery::change_level(tracked_stream& stream, float by)
 {
     forget(stream);
-    d_lost.memory().scale(stream, by);
+    d_lost.remembered().scale(stream, by);
     d_evidence.scale(by);
-    if (d_lost.memory().remembers())
+    if (d_lost.remembered().remembers())
         apply(recovery_event::fails);
 }
 
@@ -143,7 +157,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
         ++d_changes;
     } else {
         const std::size_t turns = d_symmetries.size();
-        const std::size_t latest = std::min(history.known(), blind_symbols);
+        const std::size_t latest = std::min(history.known(), blind_search::symbols);
         const hypothesis proposed{ hypothesis::source::present,
                                    history.decided(history.next() - latest),
                                    latest,
@@ -172,17 +186,17 @@ void recovery::remember_or_resume(tracked_stream& stream,
                                   bool may_start)
 {
     const bool was_used = is_used();
-    resumption& memory = d_lost.memory();
+    resumption& remembered = d_lost.remembered();
     d_lost.stop();
     if (d_state == recovery_state::following) {
-        memory.follow(stream);
-    } else if (may_start && memory.remembers()) {
-        const resumption::tried held = memory.decide(stream, decides);
-        if (memory.is_pause() && d_state == recovery_state::interrupted)
+        remembered.follow(stream);
+    } else if (may_start && remembered.remembers()) {
+        const resumption::tried held = remembered.decide(stream, decides);
+        if (remembered.is_pause() && d_state == recovery_state::interrupted)
             apply(recovery_event::fails);
-        const bool lately = d_state == recovery_state::interrupted;
-        if (d_lost.goes_back(stream, held, lately, limit())) {
-            memory.resume(stream);
+        const bool was_in_use = d_state == recovery_state::interrupted;
+        if (d_lost.goes_back(stream, held, was_in_use, limit())) {
+            remembered.resume(stream);
             forget_tests();
             forget_loss();
             apply(recovery_event::settles);
@@ -193,26 +207,16 @@ void recovery::remember_or_resume(tracked_stream& stream,
     d_changes += is_used() != was_used;
 }
 
-/* Compares the stream's labels with those without the filter. Known symbols say themselves whether labels are late or
- * rotated: resolve(). Labels are late since the channel has walked if the stream has been followed until lately, and
- * its channel is still nearest to the one at the last test. */
-judge::verdict recovery::verdict_on(tracked_stream& stream,
-                                    const network_decider& decides)
+/* Whether labels that differ from those without the filter by a delay or a rotation are wrong. Known symbols indicate
+ * that themselves: resolve(). Labels are late since the channel has walked if the stream has been followed until lately,
+ * and its channel is still nearest to the one at the last test. */
+bool recovery::are_displaced(const tracked_stream& stream)
 {
-    const bool was_used = is_used();
-    const judge::verdict found = d_evidence.compare(stream, decides);
-    const bool is_displaced = found == judge::verdict::displaced;
-    if (!is_displaced && d_state == recovery_state::doubtful && d_evidence.shows_signal())
-        d_lost.memory().note_signal();
-    if (!was_used)
-        find_echoes(stream);
-    if (!is_displaced)
-        return found;
     d_evidence.fit_latest(stream);
     constexpr std::size_t n = judge::symbols;
     const bool has_known = stream.history.count_unknown(stream.history.latest(n), n) < n;
     const bool has_walked = !d_schedule.is_long_lost() && displaced(stream).none();
-    return has_known || has_walked ? judge::verdict::open : found;
+    return !has_known && !has_walked;
 }
 
 void recovery::test(tracked_stream& stream,
@@ -226,7 +230,14 @@ void recovery::test(tracked_stream& stream,
         !history.is_usable(history.window_begin(first)))
         return;
     const bool was_used = is_used();
-    const judge::verdict found = verdict_on(stream, decides);
+    judge::verdict found = d_evidence.compare(stream, decides);
+    if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
+        d_evidence.shows_signal())
+        d_lost.remembered().note_signal();
+    if (!was_used)
+        find_echoes(stream);
+    if (found == judge::verdict::displaced && !are_displaced(stream))
+        found = judge::verdict::open;
     // Taps that put out a constant explain it: in noise a lost stream's own decisions lead there.
     const bool fails =
         exceeds(stream) ||
@@ -310,7 +321,8 @@ bool recovery::propose_at_level(tracked_stream& stream,
     if (!d_level.is_usable(stream) || !explain_little ||
         !d_level.has_unusual_power(stream))
         return false;
-    for (const float* taps : { stream.filter.bank().taps(), d_lost.memory().taps() }) {
+    for (const float* taps :
+         { stream.filter.bank().taps(), d_lost.remembered().taps() }) {
         const hypothesis proposed{ hypothesis::source::level,
                                    d_level.find(stream, taps, decides),
                                    d_level.size(),
@@ -331,7 +343,7 @@ bool recovery::propose_timing(tracked_stream& stream,
                               bool may_start)
 {
     const timing_search::decisions found =
-        d_timing.find(stream, d_lost.memory().taps(), decides);
+        d_timing.find(stream, d_lost.remembered().taps(), decides);
     const std::size_t n = d_timing.size();
     if (!found.labels ||
         4 * count_alike(stream.history.decided(stream.history.next() - n),
@@ -359,9 +371,11 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
     const blind_search::decisions found = d_blind.find(stream);
     if (!found.labels)
         return false;
-    const hypothesis proposed{
-        hypothesis::source::blind, found.labels, blind_symbols, found.samples, limit()
-    };
+    const hypothesis proposed{ hypothesis::source::blind,
+                               found.labels,
+                               blind_search::symbols,
+                               found.samples,
+                               limit() };
     return d_evidence.is_believed(stream, proposed) && may_start &&
            start(stream, proposed, d_channel.find(d_evidence.channel(), 0));
 }
@@ -371,13 +385,13 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
  * from the corrected labels. */
 recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
 {
-    if (d_lost.memory().is_pause())
+    if (d_lost.remembered().is_pause())
         return outcome::open;
     const sample_history& history = stream.history;
-    const float left = d_evidence.residual();
-    const float most =
-        limit() *
-        static_cast<float>(history.sample(judge::symbols)); // of what is looked at
+    const float left = d_evidence.residual_energy();
+    // Of all samples. The fit has fewer, by its taps, and as many unknowns: the limit is up to 1.3 times looser than by
+    // the mean square.
+    const float most = limit() * static_cast<float>(history.sample(judge::symbols));
     const bool as_usual = d_evidence.has_usual() ? d_evidence.is_as_usual() : !was_lost();
     const bool well = clearly_less(left, most);
     if (!d_evidence.determines(history.decided(history.latest(judge::symbols)))) {
@@ -393,11 +407,11 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
         if (!(std::exchange(d_displaced, by) == by))
             return outcome::open;
         if (!by.none()) {
-            const std::size_t n = std::min(history.known(), blind_symbols);
+            const std::size_t n = std::min(history.known(), blind_search::symbols);
             const hypothesis proposed{ hypothesis::source::present,
                                        history.decided(history.next() - n),
                                        n,
-                                       d_evidence.derotated(stream),
+                                       {},
                                        limit() };
             if (!may_start || !start(stream, proposed, by))
                 return outcome::open;
@@ -408,7 +422,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
     }
     d_channel.remember(d_evidence.channel());
     if (d_evidence.confirm() && !d_level.has_unusual_power(stream))
-        d_lost.memory().remember(stream);
+        d_lost.remembered().remember(stream);
     forget_loss();
     apply(recovery_event::settles);
     return outcome::settled;
@@ -447,7 +461,7 @@ bool recovery::start(tracked_stream& stream,
                       count,
                       stream.history.next() - (n - last),
                       proposed.rotates,
-                      proposed.most)) {
+                      proposed.residual_limit)) {
         if (carrier)
             carrier->set_settled(before);
         return false;
@@ -485,7 +499,7 @@ void recovery::start_from(tracked_stream& stream, const carrier_line::line& foun
 void recovery::start_over(tracked_stream& stream)
 {
     stream.start_over();
-    d_lost.note_nothing();
+    d_lost.forget_start();
     forget_tests();
     apply(recovery_event::starts);
 }

@@ -34,8 +34,8 @@ namespace gr::adann::core {
  * passed that the taps are not changed by, and the network without them may have become far worse. What decides
  * otherwise, and when a stream goes on from when it was followed: lost_decisions.h.
  *
- * Every other way back is a hypothesis: labels for the latest symbols. Taps and carrier start from them if they are
- * believed by one rule, label_evidence::is_believed(). What is proposed:
+ * Every other way back, but for starting over, is a hypothesis: labels for the latest symbols, from which taps and
+ * carrier start. The first three are believed by one rule, label_evidence::is_believed():
  *
  * - level: the latest symbols decided at the constellation's power, where the power of the labels
  *   is surely another one (level_search.h); after the taps in use, or the remembered ones.
@@ -51,16 +51,15 @@ namespace gr::adann::core {
  *
  * Labels that are those without the filter, but late or rotated, are a slip unless the channel has
  * walked there: a symbol clock that is off moves it by less than half a symbol from test to test, and
- * labels stay in step as far as the taps reach. Where nothing is believed for
- * tested_every symbols, or the judge finds the filter to be the worse one, the taps start over:
+ * labels stay in step as far as the taps reach. Where no hypothesis is believed in tests of
+ * tested_every symbols in which the filter's decisions are not used, or the judge finds the filter to be the worse one,
+ * the taps start over:
  * from a carrier's line if there is one (carrier_follower.h), else from doing nothing. */
 class recovery
 {
 public:
     //! Symbols between two tests while it is following, and until a lost one starts over.
     static constexpr std::size_t tested_every = retry_schedule::tested_every;
-    //! That are decided without a model.
-    static constexpr std::size_t blind_symbols = retry_schedule::blind_symbols;
     /*! \param stream that is supervised: it keeps symbols_needed() symbols, and the taps' and a
      * window's samples before them */
     recovery(const tracked_stream& stream,
@@ -68,28 +67,32 @@ public:
              const constellation& alphabet);
     static std::size_t symbols_needed(const expected_waveform& waveform)
     {
-        return blind_symbols + tracked_stream::block + 4 * waveform.reach();
+        return blind_search::symbols + tracked_stream::block + 4 * waveform.reach();
     }
 
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
     bool is_used() const
     {
-        return d_state != recovery_state::lost && !d_lost.are_by_memory();
+        return d_state != recovery_state::lost && !d_lost.are_remembered();
     }
     //! Whether nothing explains the samples: decisions are those by taps and carrier of when it was followed, for
     //! want of better ones, and do not do so either.
     bool is_unexplained() const { return d_lost.are_unexplained(); }
+    //! The taps that the next symbols are decided by; null: none, the samples are decided as they came in.
+    const float* taps(const tracked_stream& stream) const;
+    //! Time constant of these, symbols, or the number of symbols that remembered ones were learnt from; 0: none.
+    std::size_t memory(const tracked_stream& stream) const;
     /*! The windows that the next symbols of a stream are decided from while is_used() is false.
-     * \param position symbols since the latest update \param memory they are valid as long as it is */
+     * \param position symbols since the latest update \param scratch they are valid as long as it is */
     feature_view lost_windows(tracked_stream& stream,
                               std::size_t n,
                               std::size_t position,
-                              aligned_floats& memory)
+                              aligned_floats& scratch)
     {
-        return d_lost.windows(stream, n, position, memory);
+        return d_lost.windows(stream, n, position, scratch);
     }
-    //! Whether they explain the samples, too: their residual is below the limit.
+    //! Whether the filter's decisions are used, and their residual is below the limit.
     bool explains(const tracked_stream& stream) const
     {
         return is_used() && !exceeds(stream);
@@ -144,7 +147,7 @@ private:
     bool was_lost() const;
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
-    judge::verdict verdict_on(tracked_stream& stream, const network_decider& decides);
+    bool are_displaced(const tracked_stream& stream);
     void find_echoes(tracked_stream& stream);
     outcome settle(tracked_stream& stream, bool may_start);
     void forget(tracked_stream& stream);

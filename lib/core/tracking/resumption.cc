@@ -11,7 +11,7 @@ namespace gr::adann::core {
 
 namespace {
 // Times the usual residual: that of a block of 64 real symbols scatters by 0.18.
-constexpr float as_before = 1.5f;
+constexpr float as_usual = 1.5f;
 constexpr float far_more = 3;    // times the usual residual
 constexpr float noise_alone = 2; // times the usual residual
 constexpr float far_less = 4;    // of the signal's power: a block of data has more
@@ -188,7 +188,7 @@ resumption::tried resumption::decide(tracked_stream& stream,
 
 bool resumption::is_as_usual(float residual) const
 {
-    return residual < as_before * d_residual;
+    return residual < as_usual * d_residual;
 }
 
 void resumption::resume(tracked_stream& stream)

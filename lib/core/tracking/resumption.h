@@ -41,6 +41,8 @@ public:
     //! Whether any test has confirmed it.
     bool remembers() const { return d_memory > 0; }
     const float* taps() const { return d_taps.data(); }
+    //! Symbols that they were learnt from.
+    std::size_t memory() const { return d_memory; }
     //! After a block of a stream that is followed: keeps taps and carrier if it is explained.
     void follow(const tracked_stream& stream);
 

@@ -18,17 +18,16 @@
 namespace gr::adann::core {
 
 /*! A stream is tested every `tested_every` symbols while it is followed, else every
- * judge::symbols. After a loss the first blind try waits until its `blind_symbols` all came
+ * judge::symbols. After a loss the first blind try waits until all of its blind_search::symbols came
  * after the loss; the intervals of further tries grow. Timing and phase are searched in each test
  * until the taps start over, and with each blind try. The taps start over after failed tests
  * over `tested_every` symbols. */
 class retry_schedule
 {
 public:
-    static constexpr std::size_t tested_every = 1024,
-                                 blind_symbols = blind_search::symbols;
+    static constexpr std::size_t tested_every = 1024;
     static constexpr std::size_t most_failed = tested_every / judge::symbols;
-    static constexpr std::size_t first_try = 1 + blind_symbols / judge::symbols;
+    static constexpr std::size_t first_try = 1 + blind_search::symbols / judge::symbols;
     static constexpr std::size_t most_apart = 4096 / judge::symbols; //!< tests
 
     //! Counts blocks. \return whether a test is due
@@ -61,7 +60,7 @@ public:
     struct tries {
         bool timing = false, blindly = false;
     };
-    //! Counts a test of a lost stream.
+    //! Counts a test of a stream that was lost, or whose residual has changed.
     tries try_again()
     {
         if (d_tests == 0)
@@ -73,7 +72,7 @@ public:
     }
     //! Timing and phase have been found; they jump once, so that another fault is looked for.
     void note_jump() { d_has_jumped = true; }
-    //! Whether the stream is still lost after the taps have started over.
+    //! Whether tests failed, or found another residual than the usual one, for as long as the taps take to start over.
     bool is_long_lost() const { return d_tests > most_failed; }
     void forget_loss()
     {
@@ -95,7 +94,7 @@ private:
     std::size_t d_untested = 0; // blocks since the latest test
     bool d_is_soon = false;     // whether test_soon() wants the next one
     std::size_t d_failed = 0;   // tests in a row, since the taps started
-    std::size_t d_tests = 0;    // since the stream was lost
+    std::size_t d_tests = 0;    // try_again() since the stream was confirmed
     std::size_t d_next_try = 0; // number of the test with the next blind try
     bool d_has_jumped = false;  // since the stream was lost
 };

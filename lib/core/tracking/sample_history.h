@@ -52,6 +52,11 @@ public:
                    std::size_t most);
 
     const window_geometry& window() const { return d_window; }
+    //! Floats of the windows of n symbols, and those of one more.
+    std::size_t window_floats(std::size_t n) const
+    {
+        return floats_per_sample() * (sample(n) + d_window.samples());
+    }
     std::size_t floats_per_sample() const { return d_window.floats_per_sample(); }
     bool is_complex() const { return floats_per_sample() == 2; }
     std::size_t sample(std::size_t symbol) const { return symbol * d_window.sps(); }

@@ -111,19 +111,19 @@ BOOST_DATA_TEST_CASE(right_labels_leave_the_noise,
                boost::test_tools::tolerance(0.02));
 }
 
-/* Each test has three bouts, of which the wrong label wins one in 60: with all lost the lead exceeds four deviations
- * from the 17th on; after 30 bouts five have to be won, one draw in 5000, for it not to. */
+/* Each test has three bouts, of which the wrong label wins one in 60. With all lost the lead exceeds the limit from the
+ * 19th on, in the seventh test; of 200,000 simulated draws none took more than 14 tests. */
 BOOST_AUTO_TEST_CASE(labels_with_errors_are_the_worse_ones_before_long)
 {
     two_rays one(0.5f);
     int tests = 0;
     verdict found = verdict::open;
-    for (; found == verdict::open && tests < 10; ++tests) {
+    for (; found == verdict::open && tests < 15; ++tests) {
         one.draw();
         found = one.compare(one.wrong(3), one.labels);
     }
     BOOST_TEST((found == verdict::worse));
-    BOOST_TEST(tests > 5);
+    BOOST_TEST(tests >= 7);
     for (int i = 0; i < 200; ++i) {
         one.draw();
         BOOST_TEST((one.compare(one.labels, one.wrong(3)) == verdict::open));
