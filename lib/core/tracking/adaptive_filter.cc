@@ -16,11 +16,11 @@ adaptive_filter::adaptive_filter(const learning_target& target,
                                  std::size_t most_known)
     : d_block(block),
       d_sums(taps, history.is_complex()),
-      d_wanted_noise(d_sums.noise(target.waveform().noise_correlation())),
+      d_wanted_noise(d_sums.noise_of(target.waveform().noise_correlation())),
       d_power(target.waveform().power()),
-      d_level(
-          std::sqrt(d_power + d_wanted_noise[taps / 2])), // at lag 0: the noise's power
-      d_silence(d_wanted_noise[taps / 2] / 100),
+      d_level(std::sqrt(d_power +
+                        d_wanted_noise.target[taps / 2])), // at lag 0: the noise's power
+      d_silence(d_wanted_noise.target[taps / 2] / 100),
       d_filter(taps, history.is_complex(), simd::active()),
       d_bank(taps, short_taps, history.is_complex(), block, memories, most_apart),
       d_acquisition(d_sums, history.window().sps()),

@@ -54,7 +54,7 @@ public:
         return (predicted > 0 || std::isnan(predicted) ? predicted : measured) / d_power;
     }
     //! The phase that the taps turn the trained noise by, radians.
-    float phase() const { return d_bank.phase(d_wanted_noise.data()); }
+    float phase() const { return d_bank.phase(d_wanted_noise.target.data()); }
 
     //! Filters from history.ready() up to `end`.
     void run(sample_history& history, const carrier_follower* carrier, std::size_t end);
@@ -113,10 +113,10 @@ public:
 
 private:
     std::size_t d_block;
-    normal_equations d_sums;       // of a block
-    aligned_floats d_wanted_noise; // normal_equations::noise() of the learnt noise
-    float d_power;                 // of the waveform
-    float d_level;                 // rms of the samples that the model was trained on
+    normal_equations d_sums;                // of a block
+    normal_equations::noise d_wanted_noise; // of the model
+    float d_power;                          // of the waveform
+    float d_level;   // rms of the samples that the model was trained on
     float d_silence; // mean square of a sample: a hundredth of the learnt noise
     linear_filter d_filter;
     tap_bank d_bank;

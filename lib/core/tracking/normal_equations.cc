@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 
 namespace gr::adann::core {
 
@@ -164,30 +165,75 @@ void normal_equations::first_rows(const signal_planes* x,
     }
 }
 
-aligned_floats normal_equations::noise(const std::vector<float>& correlation) const
+normal_equations::noise
+normal_equations::noise_of(const std::vector<float>& correlation) const
 {
-    aligned_floats found(vector_floats());
-    const std::size_t reach = correlation.size() / d_planes / 2, middle = d_taps / 2;
-    const std::size_t near = std::min(middle, reach);
-    for (std::size_t k = 0; k <= 2 * near; ++k)
-        for (std::size_t plane = 0; plane < d_planes; ++plane)
-            found[plane * d_pitch + middle - near + k] =
-                correlation[(reach - near + k) * d_planes + plane];
+    const std::size_t reach = correlation.size() / d_planes / 2;
+    // E[x̄(i + d) v(i)]
+    const auto at = [&](std::ptrdiff_t lag) {
+        const auto d = static_cast<std::size_t>(std::abs(lag));
+        if (d > reach)
+            return std::complex<float>();
+        const float* const found =
+            &correlation[(lag < 0 ? reach - d : reach + d) * d_planes];
+        return std::complex<float>(found[0], d_planes == 2 ? found[1] : 0.0f);
+    };
+    const auto middle = static_cast<std::ptrdiff_t>(d_taps / 2);
+    const auto most = static_cast<std::ptrdiff_t>(d_taps) - 1;
+    noise found{ aligned_floats(vector_floats()),
+                 std::vector<float>(d_planes * (2 * d_taps - 1)) };
+    for (std::size_t plane = 0; plane < d_planes; ++plane) {
+        const auto part = [plane](std::complex<float> value) {
+            return plane ? value.imag() : value.real();
+        };
+        for (std::ptrdiff_t k = -middle; k <= middle; ++k)
+            found.target[plane * d_pitch + static_cast<std::size_t>(middle + k)] =
+                part(at(k));
+        // Both sides measure it: their mean is Hermitian.
+        for (std::ptrdiff_t lag = -most; lag <= most; ++lag)
+            found.covariance[plane * (2 * d_taps - 1) +
+                             static_cast<std::size_t>(most + lag)] =
+                part((at(-lag) + std::conj(at(lag))) / 2.0f);
+    }
+    // Cut off at the largest lag, and measured, its spectrum may have negative values: then it gets as much white noise.
+    const std::ptrdiff_t far = std::min(most, static_cast<std::ptrdiff_t>(reach));
+    const std::ptrdiff_t frequencies = 8 * (far + 1);
+    double least = 0;
+    for (std::ptrdiff_t i = 0; i < frequencies; ++i) {
+        double power = 0;
+        for (std::ptrdiff_t lag = -far; lag <= far; ++lag) {
+            const auto k = static_cast<std::size_t>(most + lag);
+            const std::complex<double> value(
+                found.covariance[k],
+                d_planes == 2 ? found.covariance[2 * d_taps - 1 + k] : 0.0f);
+            const double phase = 2 * M_PI * static_cast<double>(i * lag) /
+                                 static_cast<double>(frequencies);
+            power += (value * std::polar(1.0, -phase)).real();
+        }
+        least = std::min(least, power);
+    }
+    found.covariance[static_cast<std::size_t>(most)] -= static_cast<float>(least);
     return found;
 }
 
-void normal_equations::add_noise_target(const aligned_floats& noise,
-                                        float level,
-                                        float lacking)
+void normal_equations::add_noise_target(const noise& noise, float level, float lacking)
 {
     float* const p = d_sums.data() + d_planes * matrix();
     const float rms = std::sqrt(*row(0) / count()) / level;
-    const float power = count() * noise[d_taps / 2];
-    const float white = (lacking + white_part) * power * rms * rms;
-    for (std::size_t k = 0; k < noise.size(); ++k)
-        p[k] += count() * rms * noise[k];
+    const float power = count() * noise.target[d_taps / 2];
+    for (std::size_t k = 0; k < noise.target.size(); ++k)
+        p[k] += count() * rms * noise.target[k];
     for (std::size_t k = 0; k < d_taps; ++k)
-        d_sums[k * d_pitch + k] += white;
+        d_sums[k * d_pitch + k] += white_part * power * rms * rms;
+    const float part = lacking * count() * rms * rms;
+    for (std::size_t plane = 0; plane < d_planes && part > 0; ++plane)
+        for (std::size_t k = 0; k < d_taps; ++k) {
+            const float* const from =
+                &noise.covariance[plane * (2 * d_taps - 1) + d_taps - 1 - k];
+            float* const to = &d_sums[plane * matrix() + k * d_pitch];
+            for (std::size_t j = 0; j < d_taps; ++j)
+                to[j] += part * from[j];
+        }
     p[d_taps / 2] += white_part * power * rms;
     p[vector_floats()] += (2 - lacking + white_part) * power;
 }

@@ -62,21 +62,26 @@ public:
         set(&x, wanted, n);
     }
 
-    /*! A vector of what each window has in common with a noise v in its middle, E[x̄ v]. Of one
-     * channel.
-     * \param correlation E[x̄(i + d) v(i)], d from -r to r, as
+    //! A stationary noise v in the samples x of one channel.
+    struct noise {
+        aligned_floats
+            target; //!< E[x̄ v] of a window's samples and the noise in its middle, a vector
+        /*! E[v̄(i) v(i + l)] for lags l from 1 - taps to taps - 1: the real parts, then the imaginary ones.
+         * Its spectrum is nowhere negative. */
+        std::vector<float> covariance;
+    };
+    /*! \param correlation E[x̄(i + d) v(i)], d from -r to r, as
      * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
-    aligned_floats noise(const std::vector<float>& correlation) const;
+    noise noise_of(const std::vector<float>& correlation) const;
     /*! As if that noise had been in the samples z, and had come with the samples x at their
      * present level. What the sums leave stays as it was for taps that bring x back to the level it
      * was measured at.
      * \param level rms of the samples it was measured in
-     * \param lacking part of the noise that the samples do not have, 0 to 1: they get as much white noise.
-     * Else taps that look for it where there is neither signal nor noise grow without bound. A channel that
-     * has moved may hide in z - wᵀx what is lacking, so both x and z get a quarter more, of white noise: the
+     * \param lacking part of the noise that the samples do not have, 0 to 1: they get as much noise with its
+     * covariance. Else taps that look for it where there is neither signal nor noise grow without bound. A channel
+     * that has moved may hide in z - wᵀx what is lacking, so both x and z get a quarter more, of white noise: the
      * identity stays the solution, and the gain is five at most there */
-    void
-    add_noise_target(const aligned_floats& noise, float level = 1, float lacking = 0);
+    void add_noise_target(const noise& noise, float level = 1, float lacking = 0);
     //! As if one channel had no offset.
     void clear_offset();
     //! As if the complex samples z had been rotated by so many radians.

@@ -96,8 +96,8 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
         const float* const at = &correlation[(lag + most_lag) * d_planes];
         const std::size_t p = i % d_planes, q = j % d_planes;
         return double{ p == q ? at[0]
-                       : p    ? at[1]
-                              : -at[1] } /
+                       : p    ? -at[1]
+                              : at[1] } /
                static_cast<double>(d_planes);
     };
     std::vector<double> signal(floats * floats), wanted(floats * d_dimensions);

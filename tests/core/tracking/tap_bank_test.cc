@@ -25,7 +25,7 @@ struct moving_link {
     float noise = 0.1f;
 
     // Learns the next block that is wanted, and returns the symbols up to its end.
-    std::size_t go_on(float echo, const aligned_floats& own = {})
+    std::size_t go_on(float echo, const normal_equations::noise* own = nullptr)
     {
         std::vector<float> sent(n + taps + 2);
         for (auto& each : sent)
@@ -35,8 +35,9 @@ struct moving_link {
         for (std::size_t i = 0; i < n; ++i)
             wanted.re[i] = sent[i + 2 + taps / 2];
         sums.set(x, wanted, n);
-        if (!own.empty())
-            sums.add_noise_target(own, std::sqrt(2.0f)); // of samples with as much signal
+        if (own)
+            sums.add_noise_target(*own,
+                                  std::sqrt(2.0f)); // of samples with as much signal
         const std::size_t apart = bank.apart();
         bank.learn(sums, apart);
         return apart * block;
@@ -107,17 +108,16 @@ BOOST_AUTO_TEST_CASE(taps_that_gain_nothing_are_not_in_use)
     moving_link it;
     it.noise =
         1; // the least squares towards what is wanted would shrink: it wants this noise, too
-    aligned_floats own(it.sums.vector_floats());
-    own[taps / 2] = 1; // white noise of variance 1
+    const auto white = it.sums.noise_of({ 1 }); // of variance 1
     std::size_t used = 0;
     for (int look = 0; look < 1024; ++look) {
-        it.go_on(0, own);
+        it.go_on(0, &white);
         used += it.bank.memory() > 0;
     }
     BOOST_TEST(used < 1024 / 20);
     // An echo that surely gains is followed at once.
     for (int look = 0; look < 64; ++look)
-        it.go_on(0.6f, own);
+        it.go_on(0.6f, &white);
     BOOST_TEST(it.bank.memory() > 0u);
 }
 
