@@ -49,6 +49,7 @@ def run(block, samples, known=None):
 
 
 def errors(found, labels, first, end):
+    end = min(found.size, labels.size) + end if end < 0 else end
     return np.mean(found[first:end] != labels[first:end])
 
 
@@ -64,12 +65,15 @@ def test_nothing_known_is_the_same_to_the_bit_as_no_input(model, received, loss)
 @pytest.mark.parametrize("loss", ["aug_vat", "supervised"])
 @pytest.mark.parametrize("wrong", [0, 0.1])
 def test_pilots_settle_the_rotation_after_a_jump(model, received, loss, wrong):
+    """As many errors as without the jump, in the same noise: 1.01 times in the mean of 44 runs, with a deviation of
+    0.02. (What is learnt from wrong labels alone makes a third more, jump or not.)"""
     labels, samples = received
     half = SYMBOLS // 2
+    known = pilots(labels, wrong=wrong)
+    still = np.r_[samples[:SYMBOLS], -1j * samples[SYMBOLS:]].astype(np.complex64)
+    usual = errors(run(adann.equalizer(model, mode="lockstep", loss=loss), still, known), labels, half + 512, -16)
     block = adann.equalizer(model, mode="lockstep", loss=loss)
-    found = run(block, samples, pilots(labels, wrong=wrong))
-    usual = errors(found, labels, half // 2, half)
-    assert errors(found, labels, half + 512, found.size) < 1.3 * usual
+    assert errors(run(block, samples, known), labels, half + 512, -16) < 1.15 * usual
     assert block.front_filter().slips == 1
 
 
