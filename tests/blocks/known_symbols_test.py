@@ -72,6 +72,7 @@ def test_pilots_settle_the_rotation_after_a_jump(model, received, loss, wrong):
     known = pilots(labels, wrong=wrong)
     still = np.r_[samples[:SYMBOLS], -1j * samples[SYMBOLS:]].astype(np.complex64)
     usual = errors(run(adann.equalizer(model, mode="lockstep", loss=loss), still, known), labels, half + 512, -16)
+    assert usual < 0.15
     block = adann.equalizer(model, mode="lockstep", loss=loss)
     assert errors(run(block, samples, known), labels, half + 512, -16) < 1.15 * usual
     assert block.front_filter().slips == 1

@@ -181,7 +181,8 @@ normal_equations::noise_of(const std::vector<float>& correlation) const
     const auto middle = static_cast<std::ptrdiff_t>(d_taps / 2);
     const auto most = static_cast<std::ptrdiff_t>(d_taps) - 1;
     noise found{ aligned_floats(vector_floats()),
-                 std::vector<float>(d_planes * (2 * d_taps - 1)) };
+                 std::vector<float>(d_planes * (2 * d_taps - 1)),
+                 0 };
     for (std::size_t plane = 0; plane < d_planes; ++plane) {
         const auto part = [plane](std::complex<float> value) {
             return plane ? value.imag() : value.real();
@@ -212,7 +213,8 @@ normal_equations::noise_of(const std::vector<float>& correlation) const
         }
         least = std::min(least, power);
     }
-    found.covariance[static_cast<std::size_t>(most)] -= static_cast<float>(least);
+    found.added = static_cast<float>(-least);
+    found.covariance[static_cast<std::size_t>(most)] += found.added;
     return found;
 }
 
@@ -234,8 +236,9 @@ void normal_equations::add_noise_target(const noise& noise, float level, float l
             for (std::size_t j = 0; j < d_taps; ++j)
                 to[j] += part * from[j];
         }
-    p[d_taps / 2] += white_part * power * rms;
-    p[vector_floats()] += (2 - lacking + white_part) * power;
+    const float white = white_part * power + lacking * noise.added * count();
+    p[d_taps / 2] += white * rms;
+    p[vector_floats()] += (2 - lacking) * power + white;
 }
 
 float normal_equations::ridge(float part) const

@@ -67,8 +67,9 @@ public:
         aligned_floats
             target; //!< E[x̄ v] of a window's samples and the noise in its middle, a vector
         /*! E[v̄(i) v(i + l)] for lags l from 1 - taps to taps - 1: the real parts, then the imaginary ones.
-         * Its spectrum is nowhere negative. */
+         * Its spectrum is nowhere negative: white noise has been added where it was. */
         std::vector<float> covariance;
+        float added = 0; //!< power of that white noise
     };
     /*! \param correlation E[x̄(i + d) v(i)], d from -r to r, as
      * expected_waveform::noise_correlation(): of lags beyond the taps nothing is used */
@@ -80,7 +81,7 @@ public:
      * \param lacking part of the noise that the samples do not have, 0 to 1: they get as much noise with its
      * covariance. Else taps that look for it where there is neither signal nor noise grow without bound. A channel
      * that has moved may hide in z - wᵀx what is lacking, so both x and z get a quarter more, of white noise: the
-     * identity stays the solution, and the gain is five at most there */
+     * identity stays the solution, and the gain there is at most 1 + 4 c, of noise whose spectrum is c times its mean */
     void add_noise_target(const noise& noise, float level = 1, float lacking = 0);
     //! As if one channel had no offset.
     void clear_offset();
