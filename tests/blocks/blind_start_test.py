@@ -296,16 +296,17 @@ def test_nothing_is_told_of_samples_that_are_0(before):
 
 @pytest.mark.parametrize("rms", [0.5, 1.5, 3])
 def test_the_modulation_error_ratio_does_not_depend_on_the_level(rms):
-    """Beside that of samples with unit power, the mean of four senders; it was inf dB from an rms of 1.5 on. Rounding
-    leads a start to another network: one sender's ratio scatters by 0.12 dB, of 36 the largest difference was 0.36."""
-    found = np.empty((2, 4))
-    for seed in range(4):
+    """Beside that of samples with unit power, the mean of six senders; it was inf dB from an rms of 1.5 on. Rounding
+    leads a start to another network: one sender's ratio scatters by 0.12 dB, the mean by 0.05; of 36 differences the
+    largest was 0.36."""
+    found = np.empty((2, 6))
+    for seed in range(6):
         _, samples = two_rays("qpsk", seed + 1, 14)
         for k, gain in enumerate((1, rms)):
             equalizer = adann.equalizer(**QPSK)
             run(equalizer, np.float32(gain) * samples)
             found[k, seed] = equalizer.modulation_error_ratio()
-    assert found.min() > 12 and abs(np.diff(found.mean(axis=1))) < 0.3
+    assert found.min() > 12 and abs(np.diff(found.mean(axis=1))) < 0.2
 
 
 @pytest.mark.parametrize("offset", [1e-5, 1e-3, 1e-2])

@@ -4,7 +4,6 @@
 from dataclasses import replace
 
 import numpy as np
-from gnuradio import gr  # noqa: F401
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.experiments import compared
 from gnuradio.adann.links.radio_link import OVERSAMPLED, RadioLink, matched

@@ -57,7 +57,7 @@ public:
      * \param proposed size() labels or more */
     bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
 
-    float residual_energy() const { return d_judge.residual(); } //!< energy
+    float residual_energy() const { return d_judge.residual(); }
     //! The same relative to the energy of the samples.
     float relative_residual() const { return d_judge.relative_residual(); }
     const float* channel() const { return d_judge.channel(); } //!< of shape()

@@ -15,7 +15,7 @@ namespace gr::adann::core {
 
 /*! In a pause, whatever the state, a stream is decided by the taps and the carrier of when it was followed
  * (resumption.h): the remembered ones. So is a lost stream after a gap, unless a test found the network's decisions of the
- * unfiltered samples better. Without a gap these decide it. */
+ * unfiltered samples better. Without a gap the unfiltered samples are decided. */
 class lost_decisions
 {
 public:
