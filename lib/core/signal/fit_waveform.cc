@@ -22,6 +22,10 @@ constexpr double least_gain = 3;
 constexpr double least_gain_of_reach = 1e-2;
 // A polynomial is taken if its residual is so much less than a table's alone.
 constexpr double least_gain_of_polynomial = 1e-2;
+// Of so many symbols, a residual so many times the median's is a disturbance: of Gaussian noise, at one real sample a
+// symbol, it is in one of 10^5 cases.
+constexpr std::size_t stretch = 16;
+constexpr double disturbed = 4;
 
 // A record of labelled symbols, and those of them whose samples and neighbours can be used.
 struct record {
@@ -239,6 +243,77 @@ std::vector<float> noise_correlation(const expected_waveform& fitted, const reco
     return found;
 }
 
+// The waveform of the symbols that are used.
+expected_waveform fit_used(const constellation& symbols,
+                           unsigned sps,
+                           bool complex,
+                           const record& given,
+                           unsigned most_reach)
+{
+    const expected_waveform affine = fit_affine(symbols, sps, complex, given, most_reach);
+    pattern_table table =
+        choose_table(symbols, affine, given, what_is_left(affine, given));
+    memory_polynomial polynomial =
+        fit_polynomial(affine, given.samples, given.labels, given.used);
+    if (polynomial.memory()) {
+        expected_waveform both(
+            symbols, sps, complex, affine.affine_reach(), 0, polynomial.memory());
+        both.set(affine.affine(), both.table(), 1, {}, polynomial.coefficients());
+        pattern_table other =
+            choose_table(symbols, both, given, what_is_left(both, given));
+        if (other.error >= (1 - least_gain_of_polynomial) * table.error) {
+            polynomial = { sps, complex, 0 };
+        } else if (other.context > 0) {
+            table = std::move(other);
+        } else { // not significant now, but the transmitter may change
+            std::fill(table.values.begin(), table.values.end(), 0.0f);
+            table.error = other.error;
+        }
+    }
+    expected_waveform fitted(
+        symbols, sps, complex, affine.affine_reach(), table.context, polynomial.memory());
+    const auto set = [&](float noise, std::vector<float> correlation) {
+        fitted.set(affine.affine(),
+                   table.values,
+                   noise,
+                   std::move(correlation),
+                   polynomial.coefficients());
+    };
+    // The affine part and the polynomial were fitted to the same symbols,
+    // which reduces the degrees of freedom.
+    const double degrees =
+        static_cast<double>((given.used.size() - affine.rows()) * given.stride) -
+        static_cast<double>(polynomial.coefficients().size());
+    // Above zero, as automatic settings scale with it.
+    const auto noise = std::max(
+        static_cast<float>(std::sqrt(table.error / std::max(degrees, 1.0))), 1e-6f);
+    set(noise, {});
+    set(noise, noise_correlation(fitted, given));
+    return fitted;
+}
+
+/* Those of the symbols used in whose stretch the residual is as of most: others came with interference that comes and
+ * goes, as pulses of a radar. They say little of the waveform, and noise that counts them is many times that of the rest. */
+std::vector<std::size_t> undisturbed(const expected_waveform& fitted, const record& given)
+{
+    const auto rest = what_is_left(fitted, given);
+    const std::size_t floats = stretch * given.stride;
+    std::vector<double> powers; // of each stretch; the last one may be shorter
+    for (std::size_t i = 0; i < rest.size(); i += floats) {
+        const std::size_t n = std::min(floats, rest.size() - i);
+        powers.push_back(std::inner_product(&rest[i], &rest[i] + n, &rest[i], 0.0) /
+                         static_cast<double>(n));
+    }
+    std::vector<double> sorted = powers;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    std::nth_element(sorted.begin(), middle, sorted.end());
+    std::vector<std::size_t> found;
+    for (std::size_t u = 0; u < given.used.size(); ++u)
+        if (powers[u / stretch] <= disturbed * *middle)
+            found.push_back(given.used[u]);
+    return found;
+}
+
 } // namespace
 
 expected_waveform fit_waveform(const constellation& symbols,
@@ -266,50 +341,18 @@ expected_waveform fit_waveform(const constellation& symbols,
         if (i >= around && !has_impulse && all_usable(own, stride))
             given.used.push_back(i);
     }
-    const std::size_t used = given.used.size();
-    if (used < 2 * longest.rows())
+    const std::size_t least = 2 * longest.rows();
+    if (given.used.size() < least)
         refuse("labelled symbols with usable samples and neighbours",
-               used,
-               "at least " + std::to_string(2 * longest.rows()));
+               given.used.size(),
+               "at least " + std::to_string(least));
 
-    const expected_waveform affine = fit_affine(symbols, sps, complex, given, most_reach);
-    pattern_table table =
-        choose_table(symbols, affine, given, what_is_left(affine, given));
-    memory_polynomial polynomial = fit_polynomial(affine, samples, labels, given.used);
-    if (polynomial.memory()) {
-        expected_waveform both(
-            symbols, sps, complex, affine.affine_reach(), 0, polynomial.memory());
-        both.set(affine.affine(), both.table(), 1, {}, polynomial.coefficients());
-        pattern_table other =
-            choose_table(symbols, both, given, what_is_left(both, given));
-        if (other.error >= (1 - least_gain_of_polynomial) * table.error) {
-            polynomial = { sps, complex, 0 };
-        } else if (other.context > 0) {
-            table = std::move(other);
-        } else { // not significant now, but the transmitter may change
-            std::fill(table.values.begin(), table.values.end(), 0.0f);
-            table.error = other.error;
-        }
-    }
-    expected_waveform fitted(
-        symbols, sps, complex, affine.affine_reach(), table.context, polynomial.memory());
-    const auto set = [&](float noise, std::vector<float> correlation) {
-        fitted.set(affine.affine(),
-                   table.values,
-                   noise,
-                   std::move(correlation),
-                   polynomial.coefficients());
-    };
-    // The affine part and the polynomial were fitted to the same symbols,
-    // which reduces the degrees of freedom.
-    const double degrees = static_cast<double>((used - affine.rows()) * stride) -
-                           static_cast<double>(polynomial.coefficients().size());
-    // Above zero, as automatic settings scale with it.
-    const auto noise = std::max(
-        static_cast<float>(std::sqrt(table.error / std::max(degrees, 1.0))), 1e-6f);
-    set(noise, {});
-    set(noise, noise_correlation(fitted, given));
-    return fitted;
+    expected_waveform fitted = fit_used(symbols, sps, complex, given, most_reach);
+    auto calm = undisturbed(fitted, given);
+    if (calm.size() == given.used.size() || calm.size() < least)
+        return fitted;
+    given.used = std::move(calm);
+    return fit_used(symbols, sps, complex, given, most_reach);
 }
 
 } // namespace gr::adann::core

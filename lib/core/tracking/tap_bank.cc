@@ -29,6 +29,12 @@ constexpr float significance = 3;                        // standard deviations
 constexpr float ridge = 1e-3f;                           // of the mean power
 constexpr float small_gain = 0.1f; // of the residual that noise makes of one unknown
 
+// Of residuals, with one more that counts so much, 0 to 1. \param before below 0 if there is none
+float average(float before, float latest, float counts)
+{
+    return before < 0 ? latest : before + counts * (1 - score_keep) * (latest - before);
+}
+
 } // namespace
 
 tap_bank::tap_bank(std::size_t taps,
@@ -104,8 +110,8 @@ void tap_bank::reset()
     d_rival = 1;
     d_leads = {};
     d_latest = d_spread = 0;
-    d_measured = -1;
-    d_blocks = d_scores = 0;
+    d_mean = d_usual = -1;
+    d_blocks = 0;
     d_apart = 1;
 }
 
@@ -150,11 +156,7 @@ std::size_t tap_bank::memory() const
 
 float tap_bank::residual() const
 {
-    if (d_measured >= 0)
-        return d_measured;
-    return d_scores ? d_candidates[d_used].score /
-                          (1 - std::pow(score_keep, static_cast<float>(d_scores)))
-                    : std::numeric_limits<float>::quiet_NaN();
+    return d_mean < 0 ? std::numeric_limits<float>::quiet_NaN() : d_mean;
 }
 
 float tap_bank::phase(const float* v) const
@@ -184,22 +186,21 @@ void tap_bank::learn(const normal_equations& block,
                      std::size_t blocks,
                      const measured* known)
 {
+    predict(block, known);
+    d_latest = std::max(d_candidates[d_used].latest,
+                        0.0f); // of sums without noise it may be below
+    const float counts = weight(block);
+    score(counts);
+    compare(block, known ? known->scatter : d_latest, counts);
     const float before = residual();
-    score(block, known);
-    d_latest = d_candidates[d_used].latest;
-    if (!known)
-        d_measured = -1;
-    else // before choose(): these are the taps that were in use
-        d_measured = (d_measured < 0
-                          ? known->residual
-                          : score_keep * d_measured + (1 - score_keep) * known->residual);
+    d_mean = average(d_mean, d_latest, 1);
+    d_usual = average(d_usual, d_latest, counts);
     d_blocks += blocks;
-    ++d_scores;
     for (auto& memory : d_memories)
         memory.blocks += blocks;
     choose();
     pace(is_surprising(before), block);
-    take_in(block, weight(before));
+    take_in(block, counts);
     // After an overflow sums, scores and taps would stay infinite or NaN.
     const auto finite_lead = [](const lead& each) {
         return std::isfinite(each.mean) && std::isfinite(each.variance);
@@ -226,12 +227,18 @@ bool tap_bank::is_surprising(float before)
     return surprises;
 }
 
-// Of the latest block in the sums: the inverse of its residual, relative to far_more times the mean.
-float tap_bank::weight(float before) const
+// How much the latest block counts: the inverse of its residual, relative to far_more times the usual one, and of its
+// power, if that is more than usual, too: what a jump of the channel changes is not the power.
+float tap_bank::weight(const normal_equations& block) const
 {
-    const float more =
-        d_latest / (far_more * before); // not a number before the first block
-    return more > 1 ? std::max(1 / more, least_weight) : 1;
+    const float more = d_latest / (far_more * d_usual);
+    if (!(more > 1)) // also of the first block
+        return 1;
+    const auto power = [](const normal_equations& sums) {
+        return *sums.row(0) / sums.count();
+    };
+    const float louder = power(block) / power(d_memories.back().sums);
+    return std::max(1 / more, least_weight) / std::max(louder, 1.0f);
 }
 
 bool tap_bank::rests(const candidate& each) const
@@ -240,7 +247,7 @@ bool tap_bank::rests(const candidate& each) const
 }
 
 // The residual that each candidate would have had in the block: Σ |z|² - w·p - w·(p - R w).
-void tap_bank::score(const normal_equations& block, const measured* known)
+void tap_bank::predict(const normal_equations& block, const measured* known)
 {
     const std::size_t together = block.is_complex() ? 2 : 4;
     candidate* some[4];
@@ -252,7 +259,7 @@ void tap_bank::score(const normal_equations& block, const measured* known)
             block.energy() - dot(each.taps, block.correlation()) - along_gradient;
         each.latest = energy / block.count();
     };
-    const auto score_them = [&] {
+    const auto rate_them = [&] {
         block.product(taps, n, products);
         for (std::size_t c = 0; c < n; ++c) {
             for (std::size_t i = 0; i < block.vector_floats(); ++i)
@@ -268,10 +275,10 @@ void tap_bank::score(const normal_equations& block, const measured* known)
         taps[n] = each.taps.data();
         products[n] = each.of_block.data();
         if (++n == together)
-            score_them();
+            rate_them();
     }
     if (n)
-        score_them();
+        rate_them();
     // The gradient is linear in the taps, so a line's is extrapolated likewise.
     for (auto& each : d_candidates)
         if (each.kind == candidate::line && !rests(each)) {
@@ -283,11 +290,15 @@ void tap_bank::score(const normal_equations& block, const measured* known)
         }
     const float offset = known ? known->residual - d_candidates[d_used].latest : 0;
     for (auto& each : d_candidates)
-        if (!rests(each)) {
+        if (!rests(each))
             each.latest += offset;
-            each.score = score_keep * each.score + (1 - score_keep) * each.latest;
-        }
-    compare(block, known ? known->scatter : d_candidates[d_used].latest);
+}
+
+void tap_bank::score(float counts)
+{
+    for (auto& each : d_candidates)
+        if (!rests(each))
+            each.score = average(each.score, each.latest, counts);
 }
 
 /* Updates d_leads: residual of the identity less that of the rival.
@@ -295,7 +306,7 @@ void tap_bank::score(const normal_equations& block, const measured* known)
  * Let D be the power of the difference of their outputs, and s the variance of the target around
  * the right output. Over n symbols the difference of the residuals then has a variance of 2 D s
  * / n, or 4 D s / n for real samples. */
-void tap_bank::compare(const normal_equations& block, float scatter)
+void tap_bank::compare(const normal_equations& block, float scatter, float counts)
 {
     const candidate &nothing = d_candidates[0], &rival = d_candidates[d_rival];
     if (rests(rival))
@@ -313,7 +324,7 @@ void tap_bank::compare(const normal_equations& block, float scatter)
     const float variance = (block.is_complex() ? 2.0f : 4.0f) * power * scatter /
                            static_cast<float>(d_block);
     for (std::size_t i = 0; i < d_leads.size(); ++i) {
-        const float part = 1 - lead_keep[i];
+        const float part = counts * (1 - lead_keep[i]);
         d_leads[i].mean += part * (nothing.latest - rival.latest - d_leads[i].mean);
         d_leads[i].variance += part * (variance - d_leads[i].variance);
     }
@@ -480,11 +491,11 @@ void tap_bank::state(archive& members)
     members("used", d_used);
     members("rival", d_rival);
     members.numbers("leads", &d_leads[0].mean, { d_leads.size(), 2 });
-    members("measured", d_measured);
+    members("mean", d_mean);
+    members("usual", d_usual);
     members("latest", d_latest);
     members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);
-    members("scores", d_scores);
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
     if (d_used >= d_candidates.size() || d_rival >= d_candidates.size())
         members.refuse("used", "is out of range");
