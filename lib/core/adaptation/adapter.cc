@@ -95,8 +95,8 @@ feature_view adapter::view_of(const std::vector<float>& samples) const
 
 /* Makes the parts that decide by a model, with at least the present delay. There is no front
  * filter if it is switched off, without a waveform, or for separate vectors. Decisions are
- * refined if the learner can refine labels, unless refined labels had more errors on the signal
- * that the model was trained on. */
+ * refined if the learner can refine labels, unless refined labels had clearly more errors on the
+ * signal that the model was trained on. */
 std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
                                                   learner* learns) const
 {
@@ -117,7 +117,7 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
     const std::size_t least_delay =
         d_parts && d_parts->refined ? d_parts->refined->delay() : 0;
     const bool refines = learns && d_settings.decisions == decision_kind::refined &&
-                         learns->can_refine() && !learnt.refined_has_more_errors();
+                         learns->can_refine() && !learnt.refined_is_worse();
     if (refines)
         learns->decide_refined();
     if (refines || least_delay)

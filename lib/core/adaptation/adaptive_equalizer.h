@@ -43,7 +43,7 @@ namespace gr::adann::core {
  * Where the setting `decisions` is "refined", labels are refined inline in decide(), by the signal
  * model after the latest step, and come later (refined_stream.h), from samples at the measured
  * phase (hindsight.h). This needs a guard with an expected waveform, and a model on whose own
- * signal refined labels did not have more errors (model::refined_has_more_errors()). Front filter
+ * signal refined labels did not have clearly more errors (model::refined_is_worse()). Front filter
  * and learner get the network's decisions.
  *
  * Without a model it starts with a blind_start. Once that has a linear equalizer there are a learner

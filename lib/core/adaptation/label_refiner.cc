@@ -89,6 +89,7 @@ void label_refiner::reset()
 {
     std::fill(d_correlation.begin(), d_correlation.end(), 0.0);
     d_phases.reset();
+    d_amplitudes.reset();
     d_noise.reset();
     d_found.label_noise = d_noise.factors();
     d_bias.reset();
@@ -96,7 +97,7 @@ void label_refiner::reset()
     d_drift.reset();
     d_distance = d_runs = d_corrected = d_wrong = 0;
     d_found.searches = false;
-    d_found.phase_weights = {};
+    d_found.gain_weights = {};
     d_found.known = false;
 }
 
@@ -180,28 +181,34 @@ void label_refiner::find_whitening()
             solved ? -std::complex<float>(d_prediction[k]) : std::complex<float>{};
 }
 
-// Rotates samples by their phases relative to the
+// Takes the gain off samples, block by block, that they have relative to the
 // waveform, both whitened as the previous batch was.
-void label_refiner::turn_samples(waveform_judge& judge, std::size_t floats)
+void label_refiner::correct_gain(waveform_judge& judge, std::size_t floats)
 {
     const std::size_t stride = d_descent.responses().waveform().stride();
     float* const samples = &judge.samples()[d_first * stride];
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i]; // expected
     float* const white = known_white();
-    d_descent.responses().whiten(d_rest.data(), floats / 2, white);
-    d_descent.responses().whiten(samples, floats / 2, d_turned.data());
+    d_descent.responses().whiten(d_rest.data(), floats / d_planes, white);
+    d_descent.responses().whiten(samples, floats / d_planes, d_turned.data());
     d_phases.fade(fading());
-    residual_phases phases;
+    d_amplitudes.fade(fading());
+    residual_gains gains;
     for (std::size_t i = 0, n; i < floats; i += n) {
-        const std::size_t whole = residual_phases::block * stride;
+        const std::size_t whole = residual_gains::block * stride;
         n = floats - i < 2 * whole ? floats - i : whole;
-        const float phase =
-            phases.take(&white[i], &d_turned[i], n / 2, d_found.phase_weights);
-        d_phases.add(phases, d_found.power_along / phases.energy());
-        turn_back(samples + i, n / 2, phase);
+        const auto factor = gains.take(
+            &white[i], &d_turned[i], n / d_planes, d_planes, d_found.gain_weights);
+        const double noise = d_found.power_along / gains.energy();
+        if (d_planes == 2)
+            d_phases.add(gains.phases(), noise);
+        d_amplitudes.add(gains.amplitudes(), noise);
+        multiply(samples + i, n / d_planes, d_planes, factor);
     }
-    d_found.phase_weights = d_phases.solve();
+    d_found.gain_weights = { d_phases.solve(),
+                             d_amplitudes.solve_common(),
+                             static_cast<float>(d_amplitudes.mean()) };
 }
 
 /* Searches for sequences, in all windows or in some, and finds whether that is worth it.
@@ -304,9 +311,9 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     const std::size_t last = d_batch - d_first;
     const std::size_t samples = (last - d_first) * d_descent.responses().waveform().sps();
     judge.rest(labels, d_first, last, d_rest.data());
-    if (d_planes == 2 && d_found.known) {
+    if (d_found.known) {
         d_descent.use(d_found); // also after loading a checkpoint
-        turn_samples(judge, samples * d_planes);
+        correct_gain(judge, samples * d_planes);
         judge.rest(labels, d_first, last, d_rest.data());
     }
     if (!(d_correlation[0].real() > 0))
@@ -452,6 +459,7 @@ void label_refiner::state(archive& members)
         members.numbers(
             name, reinterpret_cast<float*>(filter->data()), { filter->size(), 2 });
     members("phases", d_phases);
+    members("amplitudes", d_amplitudes);
     members("noise", d_noise);
     members("bias", d_bias);
     members("scatter", d_scatter);
@@ -468,11 +476,11 @@ void label_refiner::state(archive& members)
                     { d_found.trials.size(), sizeof(change_trials) / sizeof(float) },
                     -4 * change_trials::largest * change_trials::largest,
                     4 * change_trials::largest * change_trials::largest);
-    members.numbers("phase_weights",
-                    d_found.phase_weights.data(),
-                    { d_found.phase_weights.size() },
-                    -1.0f,
-                    1.0f);
+    for (const auto& [name, weights] :
+         { std::pair("phase_weights", &d_found.gain_weights.phase),
+           std::pair("amplitude_weights", &d_found.gain_weights.amplitude) })
+        members.numbers(name, weights->data(), { weights->size() }, -1.0f, 1.0f);
+    members("mean_amplitude", d_found.gain_weights.mean_amplitude, -1.0f, 1.0f);
     members("power", d_found.power, 0.0f, std::numeric_limits<float>::max());
     members("power_along", d_found.power_along, 0.0f, std::numeric_limits<float>::max());
     members("polynomial", d_found.polynomial, -largest_sample, largest_sample);

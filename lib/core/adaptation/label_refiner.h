@@ -25,8 +25,8 @@ namespace gr::adann::core {
  * in 64, or one of a batch.
  *
  * The waveform is the judge's, passed through its filter, which is then fitted again to the
- * changed labels. Complex samples are rotated back by the residual phase of the carrier
- * (residual_phases). The residual is whitened by a linear prediction over three symbols,
+ * changed labels. The gain of each block of 16 symbols, amplitude and phase, is corrected
+ * (residual_gains). The residual is whitened by a linear prediction over three symbols,
  * estimated from the refined labels of some 8192 latest symbols. Nothing is allocated after construction. */
 class label_refiner
 {
@@ -90,7 +90,7 @@ private:
     void draw_labels(const std::uint8_t* labels);
     void correlate(std::size_t samples);
     void find_whitening();
-    void turn_samples(waveform_judge& judge, std::size_t floats);
+    void correct_gain(waveform_judge& judge, std::size_t floats);
     double fading() const;
     std::size_t descend(std::uint8_t* labels);
     template <typename Changed>
@@ -119,7 +119,7 @@ private:
     std::vector<float> d_rest, d_turned, d_white; // residual; times i; whitened
     std::vector<label_descent::match> d_matches;
     std::vector<std::uint8_t> d_due; // whether a symbol is to be visited
-    residual_phase_filter d_phases;
+    block_error_filter d_phases, d_amplitudes;
     label_noise d_noise;
     pattern_bias d_bias;
     residual_scatter d_scatter;

@@ -71,7 +71,7 @@ label_responses::label_responses(const constellation& symbols,
 
 void label_responses::use(const refinement& signal)
 {
-    d_phase_weights = signal.phase_weights;
+    d_gain_weights = signal.gain_weights;
     if (std::exchange(d_waveform_number, signal.waveform_number) !=
         signal.waveform_number)
         d_waveform.set_nonlinear(signal.table, signal.polynomial);
@@ -179,7 +179,7 @@ void label_responses::whiten(const float* rest, std::size_t n, float* white) con
 
 void label_responses::subtract_waveform(const std::uint8_t* labels,
                                         const float* samples,
-                                        residual_phases& phases,
+                                        residual_gains& gains,
                                         float* white)
 {
     const std::size_t stride = d_waveform.stride(), planes = d_planes;
@@ -208,8 +208,11 @@ void label_responses::subtract_waveform(const std::uint8_t* labels,
         slide(d_sliding_wave, 1, d_taps + d_lags, d_turned.data(), white);
         times_i(samples - from, (n + from) / 2, d_turned.data());
         slide(d_sliding_samples, 1, d_lags + 1, d_turned.data(), received);
-        turn_back(received, n / 2, phases.take(white, received, n / 2, d_phase_weights));
     }
+    multiply(received,
+             n / planes,
+             planes,
+             gains.take(white, received, n / planes, planes, d_gain_weights));
     for (std::size_t i = 0; i < n; ++i)
         white[i] = received[i] - white[i];
 }

@@ -71,15 +71,14 @@ public:
     /*! Whitens a residual.
      * \param rest,white n samples, the first lags() of which become zero */
     void whiten(const float* rest, std::size_t n, float* white) const;
-    /*! Whitened residual of the samples of simd::lanes symbols, after correcting the residual
-     * phase of the carrier.
+    /*! Whitened residual of the samples of simd::lanes symbols, after correcting their gain.
      * \param labels of the first of them, with behind() more before it and before() after the last
      * \param samples of the first, with those of predicted_from symbols before it
-     * \param phases of complex samples: of the previous blocks; on return of this one, too
+     * \param gains of the previous blocks; on return of this one, too
      * \param white lanes · stride floats */
     void subtract_waveform(const std::uint8_t* labels,
                            const float* samples,
-                           residual_phases& phases,
+                           residual_gains& gains,
                            float* white);
 
     //! Matched filter outputs of a symbol: its responses' products with the whitened residual.
@@ -142,7 +141,7 @@ private:
     std::vector<float> d_points;                // (M, dimensions), of unit power
     std::vector<float> d_whitening, d_combined; // whitening; that and the filter
     std::vector<float> d_response;              // (dimensions, length)
-    residual_phases::weights d_phase_weights{};
+    residual_gains::weights d_gain_weights;
     const simd::kernels* d_kernels;
     // Factors of the kernels' sliding products: (planes, taps + lags) for expected samples,
     // (planes, lags + 1) for received ones, (stride, dimensions, symbols of a response).

@@ -50,7 +50,7 @@ void refined_stream::start()
     d_next = 0;
     if (d_has_priors)
         std::fill(d_priors.begin(), d_priors.end(), 0.0f);
-    d_phases.start();
+    d_gains.start();
     d_soft_used = 0;
     d_scatter.reset();
     d_watched = 0;
@@ -167,12 +167,12 @@ void refined_stream::refine(const refinement& signal)
         const std::size_t first = d_past - d_descent.responses().before();
         d_descent.responses().subtract_waveform(&d_refined[first],
                                                 &d_samples[first * stride],
-                                                d_phases,
+                                                d_gains,
                                                 &d_white[first * stride]);
         d_whitened = std::min(d_whitened + block, size);
     } else {
         d_whitened = 0;
-        d_phases.start();
+        d_gains.start();
     }
     // As far back as explained() looks, or the response of what is visited again reaches.
     if (d_whitened >= d_descent.responses().behind() + 2 * block +

@@ -27,8 +27,8 @@ namespace gr::adann::core {
  * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
  * Symbols that have not been visited yet, and their labels, are replaced by those at the phase that the
  * front filter has measured (hindsight.h): all of them where its steps end with the blocks.
- * Complex samples are rotated by the residual phase of a carrier in their block, now that it
- * is decided (residual_phases). Labels stay as they were decided where there is no refinement,
+ * The gain of each block, amplitude and phase, is corrected, now that
+ * it is decided (residual_gains). Labels stay as they were decided where there is no refinement,
  * and where most symbols around have more than twice the residual power that refinement has as
  * a rule: the signal is another one there. By choice it hands out the labels' posteriors, too
  * (label_posteriors); where labels stay as they were decided these do.
@@ -111,7 +111,7 @@ private:
 
     label_descent d_descent;
     sequence_search d_search;
-    residual_phases d_phases;
+    residual_gains d_gains;
     const simd::kernels* d_kernels;
     const std::size_t d_delay;
     const std::size_t d_past;              // symbols kept before a block

@@ -13,7 +13,7 @@ void refinement::assign(const refinement& other)
     power = other.power;
     power_along = other.power_along;
     label_noise = other.label_noise;
-    phase_weights = other.phase_weights;
+    gain_weights = other.gain_weights;
     energies = other.energies;
     trials = other.trials;
     if (waveform_number != other.waveform_number) {

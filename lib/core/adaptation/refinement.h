@@ -8,7 +8,7 @@
 
 #include "core/adaptation/change_trials.h"
 #include "core/adaptation/filtered_waveform.h"
-#include "core/adaptation/residual_phase.h"
+#include "core/adaptation/residual_gain.h"
 #include "core/signal/constellation.h"
 #include "core/signal/expected_waveform.h"
 
@@ -59,8 +59,8 @@ struct refinement {
         label_noise; //!< (M): power of the noise of each label, over the mean
     float noise_factor =
         1; //!< that mean over power_along, which lacks what decisions hide
-    //! Weights of the estimate of a carrier's residual phase, -1 to 1 (residual_phase_filter).
-    residual_phases::weights phase_weights{};
+    //! Weights of the estimate of a block's gain, -1 to 1 (block_error_filter).
+    residual_gains::weights gain_weights;
     //! Of the expected_waveform, as following_waveform has changed them.
     std::vector<float> table, polynomial;
     std::uint64_t waveform_number = 0; //!< changes with table or polynomial

@@ -45,17 +45,12 @@ struct model {
     float symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
     //! Symbol error rate of refined labels, counted on the same symbols; NaN if unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
-    /*! Whether refined labels were counted to have more errors than the network's: they are not
-     * put out then. Without a count, as after a blind start, refined labels are used, as their
-     * residual is smaller. */
-    bool refined_has_more_errors() const
-    {
-        return refined_symbol_error_rate > symbol_error_rate;
-    }
-    //! Whether they have significantly more errors: they are not learnt then.
+    /*! Whether refined labels were counted to have a symbol error rate that is higher than the network's by more than
+     * 1e-4: they are neither put out nor learnt then. Without a count, as after a blind start, refined labels are
+     * used, as their residual is smaller. */
     bool refined_is_worse() const
     {
-        constexpr float by_chance = 1e-4f;
+        constexpr float by_chance = 1e-4f; // one or two errors of a record that has few
         return refined_symbol_error_rate > symbol_error_rate + by_chance;
     }
     //! Calibration factor of refined labels' error probabilities (label_refiner): counted over

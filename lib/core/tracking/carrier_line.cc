@@ -15,6 +15,9 @@ namespace {
 
 constexpr double most_turned = 0.4; // cycles of the power's line in a group
 constexpr double chance = 1e-6;     // of a line in noise
+// Cycles of the power per symbol: half of the resolution; the distance of another line, beyond one's own slopes.
+constexpr double step = 0.5 / carrier_line::symbols;
+constexpr double nearest_sideband = 8 * step;
 
 // Samples in the middles of symbols as they are expected, each several times in Gaussian noise (Box and Muller).
 std::vector<std::complex<double>> noisy_middles(const expected_waveform& waveform)
@@ -97,6 +100,26 @@ double carrier_line::coherence(double frequency, double energy) const
                      (parts * std::max(apart - noise, 1e-3 * apart)));
 }
 
+/* Whether a line is a sideband: an oscillator whose phase is modulated has pairs of them around the carrier, as strong on
+ * both sides, and at a phase of 2.4 radians of the power no line between them. So there is another line half as strong or
+ * more on one side, but none on the other. */
+bool carrier_line::is_sideband(double at, double power, double first, double last) const
+{
+    double strongest = 0, other = at;
+    for (double frequency = first; frequency <= last; frequency += step)
+        if (std::abs(frequency - at) > nearest_sideband)
+            if (const double found = std::norm(sum(frequency)); found > strongest) {
+                strongest = found;
+                other = frequency;
+            }
+    const double mirrored = 2 * at - other;
+    const bool is_seen =
+        std::abs(mirrored) <
+        0.5 / static_cast<double>(d_group); // else it is one of another frequency
+    return strongest > power / 2 &&
+           !(is_seen && std::norm(sum(mirrored)) > strongest / 2);
+}
+
 std::optional<carrier_line::line> carrier_line::find(double around, double width)
 {
     if (!is_ready())
@@ -105,7 +128,6 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
     double energy = 0;
     for (const auto& each : d_sums)
         energy += std::norm(each);
-    constexpr double step = 0.5 / symbols;
     const auto order = static_cast<double>(d_order);
     const auto steps = static_cast<int>(std::ceil(width * order / step));
     double at = 0, most = 0;
@@ -123,6 +145,9 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
     if (std::max(before, behind) > most) // at an edge, of a line beyond it
         return {};
     at += offset_of_peak(before, most, behind) * step;
+    const double first = around * order - steps * step;
+    if (is_sideband(at, most, first, first + 2 * steps * step))
+        return {};
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken % d_group);
     const double phase =

@@ -59,7 +59,7 @@ public:
     bool is_ready() const { return is_usable() && d_taken / d_group >= d_sums.size(); }
     //! Forgets all.
     void reset() { d_taken = 0; }
-    /*! None if there is no line, or one beyond what is searched, or it is not ready.
+    /*! None if there is no line, or one beyond what is searched, or a sideband, or it is not ready.
      * \param around,width where it is searched for, cycles of the carrier per symbol */
     std::optional<line> find(double around = 0, double width = fastest);
 
@@ -70,6 +70,7 @@ private:
     std::complex<double> sum(double frequency) const;
     std::complex<double> sum(double frequency, std::size_t first, std::size_t end) const;
     double coherence(double frequency, double energy) const;
+    bool is_sideband(double at, double power, double first, double last) const;
 
     std::size_t d_order, d_group;
     rotation_power d_power;

@@ -58,7 +58,7 @@ struct loss_value {
  * largest where the posterior of the label is lowest.
  * - pseudo_label "refined": as "confidence_weighted", with the labels that it is given and without
  * pattern_balance, which needs scrambled data. If no labels are given, as for a model whose refined
- * labels had more errors than the network's, it uses the decisions. With error probabilities d the
+ * labels had clearly more errors than the network's, it uses the decisions. With error probabilities d the
  * target is 1 - d for the given label, and d is distributed over the others in proportion to the
  * posteriors at v. So posteriors stay calibrated where labels are uncertain.
  * - pseudo_label "perturbed": the label is the decision at g(v + r); the loss is taken at

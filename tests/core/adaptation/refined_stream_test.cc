@@ -160,11 +160,11 @@ BOOST_DATA_TEST_CASE(wrong_neighbours_are_put_right_however_the_stream_is_cut,
 BOOST_AUTO_TEST_CASE(what_a_loop_leaves_of_the_phase_is_taken_off)
 {
     fixture link(kinds[4], 0.045f);
-    BOOST_TEST(link.signal.phase_weights[0] > 0.3f);
+    BOOST_TEST(link.signal.gain_weights.phase[0] > 0.3f);
     const std::size_t first = fixture::seen, last = fixture::symbols - 100;
     const auto labels = link.refine(100);
     BOOST_TEST((link.refine(7) == labels));
-    link.signal.phase_weights = {};
+    link.signal.gain_weights.phase = {};
     const std::size_t turned = link.wrong(link.refine(100), first, last);
     BOOST_TEST(turned > 30u);
     BOOST_TEST(2 * link.wrong(labels, first, last) < turned);

@@ -12,9 +12,14 @@ namespace data = boost::unit_test::data;
 
 namespace {
 
-// 2048 symbols in noise, turned by a frequency in turns a symbol.
-std::optional<carrier_line::line>
-line_of(const char* name, double decibels, double frequency, unsigned seed)
+// 2048 symbols in noise, rotated by a frequency in cycles per symbol, and by a phase that is modulated.
+// \param depth radians, by a sine of so many symbols
+std::optional<carrier_line::line> line_of(const char* name,
+                                          double decibels,
+                                          double frequency,
+                                          unsigned seed,
+                                          double depth = 0,
+                                          double period = 1)
 {
     const auto noise = static_cast<float>(std::pow(10, -decibels / 10));
     const model receiver = make_slicer(name, 1, 1, std::sqrt(noise / 2));
@@ -22,9 +27,12 @@ line_of(const char* name, double decibels, double frequency, unsigned seed)
     sent_symbols sent(name, 2048, 1, seed);
     sent.add_noise(noise, true, seed + 1);
     for (std::size_t k = 0; k < sent.samples.size(); ++k)
-        sought.take(sent.samples[k] *
-                    std::complex<float>(
-                        std::polar(1.0, 2 * M_PI * frequency * static_cast<double>(k))));
+        sought.take(
+            sent.samples[k] *
+            std::complex<float>(std::polar(
+                1.0,
+                2 * M_PI * frequency * static_cast<double>(k) +
+                    depth * std::sin(2 * M_PI * static_cast<double>(k) / period))));
     return sought.find();
 }
 
@@ -79,6 +87,18 @@ BOOST_AUTO_TEST_CASE(amplitudes_count_as_the_channel_leaves_them)
     }
     BOOST_TEST_MESSAGE("found " << found);
     BOOST_TEST(found > 15u);
+}
+
+// A modulation of 2.4 radians of the fourth power, in which the carrier itself has no line but two sidebands (the zero of
+// the Bessel function J0); of 1.2, in which it has, and the sidebands half of its power.
+BOOST_DATA_TEST_CASE(a_sideband_is_no_carrier, data::make({ 40.0, 100.0, 150.0 }), period)
+{
+    for (unsigned seed = 0; seed < 20; ++seed) {
+        BOOST_TEST(!line_of("qpsk", 15, 3e-4, 2 * seed, 0.6, period));
+        const auto line = line_of("qpsk", 15, 3e-4, 2 * seed, 0.3, period);
+        BOOST_TEST_REQUIRE(line.has_value());
+        BOOST_TEST(std::abs(line->frequency - 3e-4) < 3e-5);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(noise_has_none)
