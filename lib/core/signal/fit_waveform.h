@@ -23,7 +23,7 @@ namespace gr::adann::core {
  * Technometrics, 1974 (PRESS).
  *
  * Symbols with a sample that is not finite, beyond ±largest_sample, or an impulse (impulse_detector.h) are
- * left out.
+ * left out. So are, from a second fit, stretches of 16 symbols whose residual in the first one is four times the median.
  *
  * \param sps,complex as in expected_waveform
  * \param samples count · stride floats
