@@ -83,7 +83,8 @@ void adaptive_filter::learn(sample_history& history,
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
     // An idle word's samples are correlated with its residual without an impairment.
-    if (!hard && target.have_variety(history.decided(symbol))) {
+    const bool determined = hard || target.have_variety(history.decided(symbol));
+    if (!hard && determined) {
         for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
             aim.expected[i] -= history.filtered(owned)[i];
         d_output.assign(aim.expected, n);
@@ -101,7 +102,7 @@ void adaptive_filter::learn(sample_history& history,
     if (*d_sums.row(0) < d_silence * d_sums.count())
         d_sums.clear_offset();
     d_sums.add_noise_target(d_wanted_noise, d_level, target.lacking_noise());
-    d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr);
+    d_bank.learn(d_sums, blocks, aim.measured ? &*aim.measured : nullptr, determined);
     if (carrier && carrier->absorbs_tap_phase()) {
         const float ahead = phase();
         d_bank.turn(-ahead);

@@ -20,6 +20,8 @@ constexpr std::size_t least_blocks = 4;        // of a memory that does not rest
 constexpr float spread_keep = 0.95f;
 constexpr float surprise = 2; // standard deviations of blocks' residuals
 constexpr float far_more = 4; // times as much: a burst, or a jump
+constexpr float as_usual =
+    1.5f; // times the residual: a link that moves is followed in an idle word, too
 constexpr float least_weight =
     1.0f / 64;                    // of a block: a jump is learnt from its first one on
 constexpr float most_more = 1000; // relative excess: of a signal at 30 dB that is lost
@@ -184,16 +186,19 @@ void tap_bank::turn(float by)
 
 void tap_bank::learn(const normal_equations& block,
                      std::size_t blocks,
-                     const measured* known)
+                     const measured* known,
+                     bool determined)
 {
     predict(block, known);
     d_latest = std::max(d_candidates[d_used].latest,
                         0.0f); // of sums without noise it may be below
+    const float before = residual();
+    d_mean = average(d_mean, d_latest, 1);
+    if (!determined && d_latest < as_usual * d_usual)
+        return;
     const float counts = weight(block);
     score(counts);
     compare(block, known ? known->scatter : d_latest, counts);
-    const float before = residual();
-    d_mean = average(d_mean, d_latest, 1);
     d_usual = average(d_usual, d_latest, counts);
     d_blocks += blocks;
     for (auto& memory : d_memories)

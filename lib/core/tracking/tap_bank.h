@@ -77,10 +77,13 @@ public:
         float scatter;  //!< of the target around the filtered samples
     };
     /*! Learns from the sums of the latest of so many blocks.
-     * \param known null: both are the residual of the sums */
+     * \param known null: both are the residual of the sums
+     * \param determined whether the labels determine taps. Of others, as of an idle word, nothing is learnt as long as
+     * the residual is as usual: any taps that pass that word would do */
     void learn(const normal_equations& block,
                std::size_t blocks = 1,
-               const measured* known = nullptr);
+               const measured* known = nullptr,
+               bool determined = true);
     //! Blocks until the next one that is learnt from: a power of two.
     std::size_t apart() const { return d_apart; }
     //! Forgets all: the identity is in use.

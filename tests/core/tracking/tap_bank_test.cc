@@ -123,6 +123,27 @@ BOOST_AUTO_TEST_CASE(a_pulse_of_interference_changes_the_taps_by_little)
     BOOST_TEST(after < 2 * still);
 }
 
+// A word of one sample, 64 blocks long: all taps of the same sum pass it. After it the taps are those from before it.
+BOOST_AUTO_TEST_CASE(what_determines_no_taps_changes_none)
+{
+    for (const bool determined : { false, true }) {
+        moving_link it;
+        for (std::size_t symbols = 0; symbols < 16384;)
+            symbols += it.go_on(0.2f);
+        const float still = it.bank.residual();
+        for (int k = 0; k < 64; ++k) {
+            for (std::size_t i = 0; i < n + taps - 1; ++i)
+                it.x.re[i] = 1.2f + it.noise * it.normal(it.random);
+            std::fill_n(it.wanted.re.begin(), n, 1.0f);
+            it.sums.set(it.x, it.wanted, n);
+            it.bank.learn(it.sums, 1, nullptr, determined);
+        }
+        it.go_on(0.2f);
+        const float after = it.bank.latest_residual();
+        BOOST_TEST((after < 1.5f * still) == !determined, after << " for " << still);
+    }
+}
+
 // Taps that learn from noise are wrong by it. By chance alone a mean of blocks is three standard
 // deviations off in one of some 700 looks, and stays so for some looks.
 BOOST_AUTO_TEST_CASE(taps_that_gain_nothing_are_not_in_use)
