@@ -128,7 +128,8 @@ block_errors::weights block_error_filter::solve_common()
         return {};
     // Of the error without its noise: as a line through those of other blocks has it, or less.
     const double common = 2 * found[1] - found[2];
-    return solve(found, std::min(found[0] - d_noise / d_counts[0], common));
+    return solve(found,
+                 std::min(found[0] - d_noise / std::max(d_counts[0], 1.0), common));
 }
 
 // \param wanted variance of the error without its noise

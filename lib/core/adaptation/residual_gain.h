@@ -44,7 +44,8 @@ public:
     static constexpr std::size_t block = simd::lanes; //!< symbols of a measurement
     struct weights {
         block_errors::weights phase{}, amplitude{};
-        float mean_amplitude = 0; //!< which is the channel's, or that of wrong labels
+        float mean_amplitude =
+            0; //!< is left: it is the channel's, or that of wrong labels
     };
     /*! Measures the gain of the next block: Σ x z̄ / Σ |z|², z expected, x received.
      * \param expected,received n samples of so many floats, 1 or 2

@@ -84,7 +84,7 @@ public:
               std::size_t last,
               float* rest) const;
 
-    //! The samples of look()'s batch, (batch, stride()), which the caller may rotate.
+    //! The samples of look()'s batch, (batch, stride()), whose gain the caller may correct.
     std::vector<float>& samples() { return d_samples; }
 
     //! Forgets the filter; the waveform stays, as the transmitter may be the

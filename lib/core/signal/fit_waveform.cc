@@ -23,9 +23,10 @@ constexpr double least_gain_of_reach = 1e-2;
 // A polynomial is taken if its residual is so much less than a table's alone.
 constexpr double least_gain_of_polynomial = 1e-2;
 // Of so many symbols, a residual so many times the median's is a disturbance: of Gaussian noise, at one real sample a
-// symbol, it is in one of 10^5 cases.
+// symbol, it is in one of three million cases. Residuals below such a part of the power are rounding.
 constexpr std::size_t stretch = 16;
 constexpr double disturbed = 4;
+constexpr double rounding = 1e-6;
 
 // A record of labelled symbols, and those of them whose samples and neighbours can be used.
 struct record {
@@ -297,19 +298,26 @@ expected_waveform fit_used(const constellation& symbols,
 std::vector<std::size_t> undisturbed(const expected_waveform& fitted, const record& given)
 {
     const auto rest = what_is_left(fitted, given);
-    const std::size_t floats = stretch * given.stride;
-    std::vector<double> powers; // of each stretch; the last one may be shorter
-    for (std::size_t i = 0; i < rest.size(); i += floats) {
-        const std::size_t n = std::min(floats, rest.size() - i);
-        powers.push_back(std::inner_product(&rest[i], &rest[i] + n, &rest[i], 0.0) /
-                         static_cast<double>(n));
+    const std::size_t stretches = std::max<std::size_t>(given.used.size() / stretch, 1);
+    const auto stretch_of = [&](std::size_t u) {
+        return std::min(u / stretch, stretches - 1);
+    };
+    std::vector<double> powers(stretches), counts(stretches);
+    for (std::size_t u = 0; u < given.used.size(); ++u) {
+        const float* const own = &rest[u * given.stride];
+        powers[stretch_of(u)] += std::inner_product(own, own + given.stride, own, 0.0);
+        counts[stretch_of(u)] += static_cast<double>(given.stride);
     }
+    for (std::size_t s = 0; s < stretches; ++s)
+        powers[s] /= counts[s];
     std::vector<double> sorted = powers;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(stretches / 2);
     std::nth_element(sorted.begin(), middle, sorted.end());
+    const double most =
+        disturbed * std::max(*middle, rounding * double{ fitted.power() });
     std::vector<std::size_t> found;
     for (std::size_t u = 0; u < given.used.size(); ++u)
-        if (powers[u / stretch] <= disturbed * *middle)
+        if (powers[stretch_of(u)] <= most)
             found.push_back(given.used[u]);
     return found;
 }

@@ -18,6 +18,8 @@ constexpr double chance = 1e-6;     // of a line in noise
 // Cycles of the power per symbol: half of the resolution; the distance of another line, beyond one's own slopes.
 constexpr double step = 0.5 / carrier_line::symbols;
 constexpr double nearest_sideband = 8 * step;
+constexpr double steady =
+    0.7; // coherence: under phase noise a line has others next to it by chance
 
 // Samples in the middles of symbols as they are expected, each several times in Gaussian noise (Box and Muller).
 std::vector<std::complex<double>> noisy_middles(const expected_waveform& waveform)
@@ -100,24 +102,28 @@ double carrier_line::coherence(double frequency, double energy) const
                      (parts * std::max(apart - noise, 1e-3 * apart)));
 }
 
-/* Whether a line is a sideband: an oscillator whose phase is modulated has pairs of them around the carrier, as strong on
- * both sides, and at a phase of 2.4 radians of the power no line between them. So there is another line half as strong or
- * more on one side, but none on the other. */
-bool carrier_line::is_sideband(double at, double power, double first, double last) const
+/* Whether a line is a sideband. An oscillator whose phase is modulated has pairs of them, as strong on both sides of the
+ * carrier, which itself has no line where the power is modulated by 2.4 radians. So another line half as strong or more
+ * is on one side of a sideband, and none on the other. */
+bool carrier_line::is_sideband(double at, double first, double last) const
 {
+    const auto group = static_cast<double>(d_group);
+    const auto power = [&](double frequency) { // before groups are summed
+        const double half = M_PI * frequency;
+        const double kept =
+            half == 0 ? 1 : std::sin(half * group) / (group * std::sin(half));
+        return std::norm(sum(frequency)) / (kept * kept);
+    };
     double strongest = 0, other = at;
     for (double frequency = first; frequency <= last; frequency += step)
         if (std::abs(frequency - at) > nearest_sideband)
-            if (const double found = std::norm(sum(frequency)); found > strongest) {
+            if (const double found = power(frequency); found > strongest) {
                 strongest = found;
                 other = frequency;
             }
     const double mirrored = 2 * at - other;
-    const bool is_seen =
-        std::abs(mirrored) <
-        0.5 / static_cast<double>(d_group); // else it is one of another frequency
-    return strongest > power / 2 &&
-           !(is_seen && std::norm(sum(mirrored)) > strongest / 2);
+    const bool is_seen = std::abs(mirrored) < 0.5 / group; // beyond that it is an alias
+    return is_seen && strongest > power(at) / 2 && power(mirrored) < strongest / 2;
 }
 
 std::optional<carrier_line::line> carrier_line::find(double around, double width)
@@ -146,15 +152,14 @@ std::optional<carrier_line::line> carrier_line::find(double around, double width
         return {};
     at += offset_of_peak(before, most, behind) * step;
     const double first = around * order - steps * step;
-    if (is_sideband(at, most, first, first + 2 * steps * step))
+    const double coherent = coherence(at, energy);
+    if (coherent > steady && is_sideband(at, first, first + 2 * steps * step))
         return {};
     const double since =
         static_cast<double>(d_group - 1) / 2 + static_cast<double>(d_taken % d_group);
     const double phase =
         std::arg(sum(at) * std::conj(d_power.mean())) + whole_turn * at * since;
-    return line{ at / order,
-                 std::remainder(phase, whole_turn) / order,
-                 coherence(at, energy) };
+    return line{ at / order, std::remainder(phase, whole_turn) / order, coherent };
 }
 
 void carrier_line::state(archive& members)

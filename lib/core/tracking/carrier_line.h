@@ -70,7 +70,7 @@ private:
     std::complex<double> sum(double frequency) const;
     std::complex<double> sum(double frequency, std::size_t first, std::size_t end) const;
     double coherence(double frequency, double energy) const;
-    bool is_sideband(double at, double power, double first, double last) const;
+    bool is_sideband(double at, double first, double last) const;
 
     std::size_t d_order, d_group;
     rotation_power d_power;
