@@ -32,10 +32,10 @@ constexpr float significance = 3;                        // standard deviations
 constexpr float ridge = 1e-3f;                           // of the mean power
 constexpr float small_gain = 0.1f; // of the residual that noise makes of one unknown
 
-// Of residuals, with one more that counts so much, 0 to 1.
+// Of residuals, with one more that counts so much, 0 to 1. \param before below 0 if there is none
 float average(float before, float latest, float counts)
 {
-    return before + counts * (1 - score_keep) * (latest - before);
+    return before < 0 ? latest : before + counts * (1 - score_keep) * (latest - before);
 }
 
 } // namespace
@@ -113,8 +113,8 @@ void tap_bank::reset()
     d_rival = 1;
     d_leads = {};
     d_latest = d_spread = 0;
-    d_measured = -1;
-    d_blocks = d_scores = d_far = 0;
+    d_mean = d_usual = -1;
+    d_blocks = d_far = 0;
     d_apart = 1;
 }
 
@@ -159,11 +159,7 @@ std::size_t tap_bank::memory() const
 
 float tap_bank::residual() const
 {
-    if (d_measured >= 0)
-        return d_measured;
-    return d_scores ? d_candidates[d_used].score /
-                          (1 - std::pow(score_keep, static_cast<float>(d_scores)))
-                    : std::numeric_limits<float>::quiet_NaN();
+    return d_mean < 0 ? std::numeric_limits<float>::quiet_NaN() : d_mean;
 }
 
 float tap_bank::phase(const float* v) const
@@ -194,20 +190,17 @@ void tap_bank::learn(const normal_equations& block,
                      const measured* known,
                      bool determined)
 {
-    const float before = residual();
     predict(block, known);
-    d_latest = d_candidates[d_used].latest;
-    if (!determined && d_latest < as_usual * before)
+    d_latest = std::max(d_candidates[d_used].latest,
+                        0.0f); // of sums without noise it may be below
+    const float before = residual();
+    d_mean = average(d_mean, d_latest, 1);
+    if (!determined && d_latest < as_usual * d_usual)
         return;
-    const float counts = weight(before);
+    const float counts = weight(block);
     score(counts);
     compare(block, known ? known->scatter : d_latest, counts);
-    if (!known)
-        d_measured = -1;
-    else // before choose(): these are the taps that were in use
-        d_measured = std::isfinite(before) ? average(before, known->residual, counts)
-                                           : known->residual;
-    ++d_scores;
+    d_usual = average(d_usual, d_latest, counts);
     d_blocks += blocks;
     for (auto& memory : d_memories)
         memory.blocks += blocks;
@@ -240,19 +233,27 @@ bool tap_bank::is_surprising(float before)
     return surprises;
 }
 
-/* How much the latest block counts. One or two blocks in a row with a far larger residual than the mean before them may be
- * a pulse of interference: they count by the inverse of that. More of them are the signal as it is now. */
-float tap_bank::weight(float before)
+/* How much the latest block counts. One or two blocks in a row with a far larger residual than usual may be a pulse of
+ * interference: they count by the inverse of that, and of their power if that is larger than usual, too. More of them are
+ * the signal as it is now. */
+float tap_bank::weight(const normal_equations& block)
 {
-    const float more = d_latest / (far_more * before);
+    const float more = d_latest / (far_more * d_usual);
     if (!(more > 1)) { // also of the first block
         d_far = 0;
         return 1;
     }
-    if (d_far == longest_pulse)
+    if (++d_far > longest_pulse) {
+        d_far = 0;
+        d_usual = d_mean;
         return 1;
-    ++d_far;
-    return std::max(1 / more, least_weight);
+    }
+    const auto power = [](const normal_equations& sums) {
+        return *sums.row(0) / sums.count();
+    };
+    const float louder = power(block) / power(d_memories.back().sums);
+    return std::max(1 / more, least_weight) /
+           (louder > 1 && std::isfinite(louder) ? louder : 1);
 }
 
 bool tap_bank::rests(const candidate& each) const
@@ -509,12 +510,12 @@ void tap_bank::state(archive& members)
     members("used", d_used);
     members("rival", d_rival);
     members.numbers("leads", &d_leads[0].mean, { d_leads.size(), 2 });
-    members("measured", d_measured);
+    members("mean", d_mean);
+    members("usual", d_usual);
     members("far", d_far, std::size_t{ 0 }, longest_pulse);
     members("latest", d_latest);
     members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);
-    members("scores", d_scores);
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
     if (d_used >= d_candidates.size() || d_rival >= d_candidates.size())
         members.refuse("used", "is out of range");
