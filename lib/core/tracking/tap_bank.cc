@@ -32,10 +32,10 @@ constexpr float significance = 3;                        // standard deviations
 constexpr float ridge = 1e-3f;                           // of the mean power
 constexpr float small_gain = 0.1f; // of the residual that noise makes of one unknown
 
-// Of residuals, with one more that counts so much, 0 to 1. \param before below 0 if there is none
+// Of residuals, with one more that counts so much, 0 to 1.
 float average(float before, float latest, float counts)
 {
-    return before < 0 ? latest : before + counts * (1 - score_keep) * (latest - before);
+    return before + counts * (1 - score_keep) * (latest - before);
 }
 
 } // namespace
@@ -113,8 +113,8 @@ void tap_bank::reset()
     d_rival = 1;
     d_leads = {};
     d_latest = d_spread = 0;
-    d_mean = d_usual = -1;
-    d_blocks = d_far = 0;
+    d_measured = -1;
+    d_blocks = d_scores = d_far = 0;
     d_apart = 1;
 }
 
@@ -159,7 +159,11 @@ std::size_t tap_bank::memory() const
 
 float tap_bank::residual() const
 {
-    return d_mean < 0 ? std::numeric_limits<float>::quiet_NaN() : d_mean;
+    if (d_measured >= 0)
+        return d_measured;
+    return d_scores ? d_candidates[d_used].score /
+                          (1 - std::pow(score_keep, static_cast<float>(d_scores)))
+                    : std::numeric_limits<float>::quiet_NaN();
 }
 
 float tap_bank::phase(const float* v) const
@@ -190,17 +194,20 @@ void tap_bank::learn(const normal_equations& block,
                      const measured* known,
                      bool determined)
 {
-    predict(block, known);
-    d_latest = std::max(d_candidates[d_used].latest,
-                        0.0f); // of sums without noise it may be below
     const float before = residual();
-    d_mean = average(d_mean, d_latest, 1);
-    if (!determined && d_latest < as_usual * d_usual)
+    predict(block, known);
+    d_latest = d_candidates[d_used].latest;
+    if (!determined && d_latest < as_usual * before)
         return;
-    const float counts = weight(block);
+    const float counts = weight(before);
     score(counts);
     compare(block, known ? known->scatter : d_latest, counts);
-    d_usual = average(d_usual, d_latest, counts);
+    if (!known)
+        d_measured = -1;
+    else // before choose(): these are the taps that were in use
+        d_measured = std::isfinite(before) ? average(before, known->residual, counts)
+                                           : known->residual;
+    ++d_scores;
     d_blocks += blocks;
     for (auto& memory : d_memories)
         memory.blocks += blocks;
@@ -233,27 +240,19 @@ bool tap_bank::is_surprising(float before)
     return surprises;
 }
 
-/* How much the latest block counts. One or two blocks in a row with a far larger residual than usual may be a pulse of
- * interference: they count by the inverse of that, and of their power if that is larger than usual, too. More of them are
- * the signal as it is now. */
-float tap_bank::weight(const normal_equations& block)
+/* How much the latest block counts. One or two blocks in a row with a far larger residual than the mean before them may be
+ * a pulse of interference: they count by the inverse of that. More of them are the signal as it is now. */
+float tap_bank::weight(float before)
 {
-    const float more = d_latest / (far_more * d_usual);
+    const float more = d_latest / (far_more * before);
     if (!(more > 1)) { // also of the first block
         d_far = 0;
         return 1;
     }
-    if (++d_far > longest_pulse) {
-        d_far = 0;
-        d_usual = d_mean;
+    if (d_far == longest_pulse)
         return 1;
-    }
-    const auto power = [](const normal_equations& sums) {
-        return *sums.row(0) / sums.count();
-    };
-    const float louder = power(block) / power(d_memories.back().sums);
-    return std::max(1 / more, least_weight) /
-           (louder > 1 && std::isfinite(louder) ? louder : 1);
+    ++d_far;
+    return std::max(1 / more, least_weight);
 }
 
 bool tap_bank::rests(const candidate& each) const
@@ -510,12 +509,12 @@ void tap_bank::state(archive& members)
     members("used", d_used);
     members("rival", d_rival);
     members.numbers("leads", &d_leads[0].mean, { d_leads.size(), 2 });
-    members("mean", d_mean);
-    members("usual", d_usual);
+    members("measured", d_measured);
     members("far", d_far, std::size_t{ 0 }, longest_pulse);
     members("latest", d_latest);
     members("spread", d_spread, 0.0f, most_more * most_more);
     members("blocks", d_blocks);
+    members("scores", d_scores);
     members("apart", d_apart, std::size_t{ 1 }, d_most_apart);
     if (d_used >= d_candidates.size() || d_rival >= d_candidates.size())
         members.refuse("used", "is out of range");

@@ -48,9 +48,9 @@ inline const std::vector<std::size_t> usual_memories{ 128, 256, 512, 2048, 8192,
  * the link changes: blocks are chosen so that it, and the longer ones, span at least 16 of them.
  * Time constants of less than four such blocks are not updated. When a block's residual exceeds
  * the mean by two standard deviations, every block is used again, and the time constants that
- * were not updated start from the taps in use. One or two blocks with more than four times the usual residual may be a
- * pulse of interference: the excess over that weights them down, as in weighted least squares, and so does power above
- * the usual one, for the taps and for the choice of a candidate.
+ * were not updated start from the taps in use. One or two blocks with more than four times the mean residual may be a
+ * pulse of interference: the excess over that weights them down, as in weighted least squares, for the taps and for the
+ * choice of a candidate.
  *
  * Source: exponentially windowed least squares, Haykin, Adaptive Filter Theory, chapter
  * 10; the choice among windows as in Kozat, Singer, "Universal switching linear least
@@ -142,7 +142,7 @@ private:
     void compare(const normal_equations& block, float scatter, float counts);
     void choose();
     void pace(bool has_changed, const normal_equations& block);
-    float weight(const normal_equations& block);
+    float weight(float before);
     void take_in(const normal_equations& block, float weight);
     void wake(std::size_t m, const normal_equations& block);
     float slope(const candidate& line) const;
@@ -166,12 +166,13 @@ private:
     };
     std::array<lead, 2> d_leads;
     float d_latest = 0; // see latest_residual()
-    float d_mean = -1;  // residual(); below 0 before the first block
-    float d_usual = -1; // the same with each block as it counts: weight()
+    // Mean of measured::residual over the latest blocks; below 0: the score is used.
+    float d_measured = -1;
     std::size_t d_far =
         0; // latest blocks with a far larger residual, up to those of a pulse
     float d_spread = 0; // mean square relative excess of a block's residual over the mean
     std::size_t d_blocks = 0;    // since the start or a reset
+    std::size_t d_scores = 0;    // blocks that were learnt from
     normal_equations d_weighted; // scratch: the weighted block
     least_squares d_solver;
 };
