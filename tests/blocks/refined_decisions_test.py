@@ -180,14 +180,19 @@ def test_a_bursts_last_labels_do_not_wait_for_the_next_burst(after_burst, early)
     assert labels.size == received.samples.size // of.sps - of.half_window - 6
 
 
-@pytest.mark.parametrize("more, refines", [(2e-4, False), (1.1e-4, False), (0.9e-4, True)])
-def test_they_are_the_networks_where_refining_had_clearly_more_errors(signal, more, refines):
-    """By more than 1e-4 of the symbols: a record with few errors has one more by chance."""
+@pytest.mark.parametrize("network, more, refines", [
+    (1.5e-3, 7.5e-4, False), (1.5e-3, 1.1e-4, False), (1.5e-3, 0.9e-4, True), (4e-5, 3e-5, True), (4e-5, 5e-5, False)])
+def test_they_are_the_networks_where_refining_had_clearly_more_errors(signal, network, more, refines):
+    """By more than 1e-4 of the symbols, or twice as many: a record with few errors has one more by chance."""
     samples = signal[0][:4 * 2**14]
-    rate = 1 + more / model(1).symbol_error_rate
-    found, of_kind = decide(model(rate), samples), decide(model(0.5 if refines else rate), samples,
-                                                          decisions="refined" if refines else "network")
-    np.testing.assert_array_equal(found, of_kind)
+
+    def decided(refined, kind="refined"):
+        of = model(1)
+        of.symbol_error_rate, of.refined_symbol_error_rate = network, refined
+        return decide(of, samples, decisions=kind)
+
+    expected = decided(network / 2) if refines else decided(network, "network")
+    np.testing.assert_array_equal(decided(network + more), expected)
 
 
 def test_they_are_refined_where_nobody_counted(signal):

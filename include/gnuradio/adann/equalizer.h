@@ -87,9 +87,9 @@ struct ber_estimate {
  * With decisions "refined", the default, labels at output 0 are refined by the expected
  * waveform, and come 41 symbols and twice the waveform's reach later, the last ones when the
  * input or a burst ends. That needs the guard, and a model for which `adann train` has not
- * counted clearly more errors after refinement (by 1e-4 of the symbols). Where the waveform's residual is too large the
- * labels are the network's. Estimated error rate and posteriors are those of output 0; soft
- * symbols stay the network's.
+ * counted clearly more errors after refinement (by 1e-4 of the symbols, or twice as many).
+ * Where the waveform's residual is too large the labels are the network's. Estimated error rate
+ * and posteriors are those of output 0; soft symbols stay the network's.
  *
  * Known symbols come at input 1, or by the setting known_symbols from patterns that repeat, in
  * frames whose position is found by correlation with the decisions. They replace decisions

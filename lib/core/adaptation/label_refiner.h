@@ -116,7 +116,8 @@ private:
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // first symbol whose residual is known
     std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
-    std::vector<float> d_rest, d_turned, d_white; // residual; times i; whitened
+    std::vector<float> d_rest, d_turned,
+        d_white; // residual; it times i, or whitened samples; whitened
     std::vector<label_descent::match> d_matches;
     std::vector<std::uint8_t> d_due; // whether a symbol is to be visited
     block_error_filter d_phases, d_amplitudes;

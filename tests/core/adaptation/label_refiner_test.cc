@@ -208,7 +208,9 @@ BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
         BOOST_TEST(refiner.found().power == other.found().power);
         const auto &its = refiner.found().gain_weights,
                    &others = other.found().gain_weights;
-        BOOST_TEST((its.phase == others.phase && its.amplitude == others.amplitude));
+        BOOST_TEST((its.phase == others.phase && its.amplitude == others.amplitude &&
+                    its.mean_amplitude == others.mean_amplitude));
+        BOOST_TEST(its.mean_amplitude != 0.0f);
     }
 }
 
