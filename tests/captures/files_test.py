@@ -6,6 +6,7 @@ import json
 import numpy as np
 import pytest
 from gnuradio.adann.captures.files import read_capture, read_reference, write_capture
+from gnuradio.adann.captures.recordings import read_recording
 from gnuradio.adann.captures.statistics import normalized
 
 RANDOM = np.random.default_rng(1)
@@ -27,10 +28,29 @@ def test_a_written_capture_is_read_back_by_any_of_its_names(tmp_path, samples, n
 
 
 @pytest.mark.parametrize("suffix, samples", [
-    (".f32", REAL), (".c64", COMPLEX), (".cfile", COMPLEX)])
+    (".f32", REAL), (".c64", COMPLEX), (".cfile", COMPLEX), (".cf32", COMPLEX), (".fc32", COMPLEX)])
 def test_raw_samples_are_read(tmp_path, suffix, samples):
     samples.tofile(tmp_path / f"a{suffix}")
     np.testing.assert_array_equal(read_capture(tmp_path / f"a{suffix}").samples, samples)
+
+
+@pytest.mark.parametrize("suffix", [".cs16", ".ci16"])
+def test_raw_i_and_q_in_whole_numbers_are_read(tmp_path, suffix):
+    np.array([-32768, 16384, 0, 8192], "<i2").tofile(tmp_path / f"a{suffix}")
+    np.testing.assert_array_equal(read_capture(tmp_path / f"a{suffix}").samples, [-1 + 0.5j, 0.25j])
+
+
+@pytest.mark.parametrize("kind", ["f32", "f32_le", "f32be", "f32_be"])
+def test_raw_types_have_sigmfs_names_too(tmp_path, kind):
+    COMPLEX.view(np.float32).astype(">f4" if kind.endswith("be") else "<f4").tofile(tmp_path / "a.iq")
+    np.testing.assert_array_equal(read_recording([tmp_path / "a.iq"], kind=f"c{kind}")[0].samples[:], COMPLEX)
+
+
+def test_several_captures_are_no_channels(tmp_path):
+    for name in "ab":
+        COMPLEX.tofile(tmp_path / f"{name}.cfile")
+    with pytest.raises(ValueError, match="b.cfile: 2 files are one channel each, .*; of captures, allowed: 1"):
+        read_recording([tmp_path / "a.cfile", tmp_path / "b.cfile"])
 
 
 @pytest.mark.parametrize("datatype", ["ri8", "ri16_le", "ru8", "ru16_le", "ci8", "ci16_le", "cu8",
@@ -111,6 +131,11 @@ def _no_json(folder):
     return folder / "a"
 
 
+def _text(folder):
+    (folder / "a.cfile").write_text("I,Q\n" + 1000 * "0.1,-0.25\n")
+    return folder / "a.cfile"
+
+
 def _other_kind(folder):
     (folder / "a.wav").write_bytes(bytes(16))
     return folder / "a.wav"
@@ -121,6 +146,7 @@ def _other_kind(folder):
     (_empty_data, "empty"), (_truncated, "15 bytes"), (_truncated_data, "15 bytes"),
     (_changed_data, "hash"), (_two_channels, "2 channels"), (_unknown_type, "rf23"),
     (_no_json, "Expecting"), (_other_kind, "allowed: .sigmf-meta"),
+    (_text, "it looks like text: name it .csv"),
     (lambda folder: folder, "no such"),
 ])
 def test_a_bad_capture_is_named_in_one_line(tmp_path, make, said):

@@ -399,7 +399,7 @@ BAD_FILES = {
     "missing": (lambda t: [t / "no.trc"], "no.trc: no such file"),
     "a folder": (lambda t: [t], "not a file"),
     "empty": (lambda t: [text(t / "a.csv", "")], "a.csv: empty"),
-    "unknown": (lambda t: [text(t / "a.xyz", "something else")], "a.xyz: unknown format; known"),
+    "unknown": (lambda t: [text(t / "a.xyz", "something else")], r"a.xyz: unknown format; known .*--type cf32, ci16"),
     "a .bin of nobody": (lambda t: [text(t / "a.bin", "something else")], "a.bin: unknown format"),
     "text": (lambda t: [text(t / "a.csv", "no\nnumbers\n")], "no table of numbers"),
     "a short last row": (lambda t: [text(t / "a.csv", RAMP + "1e-7")], "truncated or segmented"),

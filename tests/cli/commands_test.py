@@ -31,7 +31,7 @@ def test_labels_in_gnuradios_order_are_told_unless_the_constellation_is_named(tm
                        "-o", tmp_path / "model")
         assert result.exit_code == 0, result.stderr
         told[name] = result.stderr
-    assert "do not lie as those of qpsk" in told.pop("qpsk")
+    assert told.pop("qpsk").startswith("warning: the samples of the labels given do not lie as those of qpsk ")
     assert set(told.values()) == {""}
     np.testing.assert_array_equal(core.load_model(str(tmp_path / "model")).constellation.points,
                                   there)
@@ -71,6 +71,87 @@ def test_a_blind_network_may_differ_from_the_labels_of_a_linear_equalizer(tmp_pa
     differences = [int(each) for each in re.findall(r"(\d+) differences", well)]
     assert differences[1] > differences[3]  # network and linear equalizer, tested
     assert "warning: the network" not in well and "warning: the network differs from its labels in" in hardly
+
+
+def write_qpsk(folder, name, turn=1.0, late=0, scale=None):
+    """2 samples a symbol through an echo in noise; labels that begin `late` symbols before it. scale: of each symbol
+    by its number, or 1."""
+    random = np.random.default_rng(8)
+    labels = random.integers(0, 4, 20_000 + late).astype(np.uint8)
+    sent = core.constellation("qpsk").points[labels[late:]] * (1 if scale is None else scale(random))
+    samples = np.repeat(sent + 0.3j * np.roll(sent, 1), 2)
+    samples = turn * samples + 0.15 * (random.standard_normal((samples.size, 2)) @ [1, 1j])
+    samples.astype(np.complex64).tofile(folder / f"{name}.cfile")
+    labels.tofile(folder / f"{name}.u8")
+    return folder / f"{name}.cfile"
+
+
+@pytest.fixture(scope="module")
+def qpsk_model(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("qpsk")
+    capture = write_qpsk(folder, "set")
+    result = adann("train", "--capture", capture, "--reference", folder / "set.u8", "--constellation", "qpsk",
+                   *TRAIN[2:], "-o", folder / "model")
+    assert result.exit_code == 0, result.stderr
+    return folder / "model"
+
+
+@pytest.mark.parametrize("sps", [2, 4])
+def test_a_blind_start_at_twice_the_samples_per_symbol_is_warned_of(tmp_path, sps):
+    """It finds every second symbol."""
+    random = np.random.default_rng(9)
+    sent = np.zeros(40_000, np.complex128)
+    sent[::2] = core.constellation("qpsk").points[random.integers(0, 4, 20_000)]
+    samples = np.convolve(sent, [0.3, 1, 0.3], "same") + 0.05 * (random.standard_normal((40_000, 2)) @ [1, 1j])
+    samples.astype(np.complex64).tofile(tmp_path / "a.cfile")
+    result = adann("train", "--blind", "--capture", tmp_path / "a.cfile", "--constellation", "qpsk", "--sps", sps,
+                   "--half-window", 3, "--epochs", 2, "--hidden", 6, "-o", tmp_path / "model")
+    assert result.exit_code == 0, result.stderr
+    warned = re.findall(r"explain only (\d+) % of the samples' power: is the capture at 2 samples a symbol \(half of "
+                        "--sps", result.stdout)
+    assert bool(warned) == (sps == 4)
+    assert not warned or int(warned[0]) == pytest.approx(50, abs=10)
+
+
+@pytest.mark.parametrize("turn, late", [(1, 0), (1j, 0), (-1j, 0), (1, -500), (1j, 500)])
+def test_what_is_undone_before_errors_are_counted_is_told(qpsk_model, tmp_path, turn, late):
+    """The reference begins `late` symbols before the capture, or after it."""
+    capture = write_qpsk(tmp_path, "set", turn, max(late, 0))
+    if late < 0:
+        np.fromfile(tmp_path / "set.u8", np.uint8)[-late:].tofile(tmp_path / "set.u8")
+    result = adann("equalize", "--model", qpsk_model, "--capture", capture, "--reference", tmp_path / "set.u8",
+                   "--mode", "off", "-o", tmp_path / "out.u8", "--report", tmp_path / "report.json")
+    assert result.exit_code == 0, result.stderr
+    entry, = json.loads((tmp_path / "report.json").read_text())["captures"]
+    degrees = np.rad2deg(np.angle(turn)) % 360
+    assert entry["ber"] < 1e-3 and (entry["delay"], entry["symmetry"]) == (-late, degrees)
+    assert (f"reference found at a delay of {-late} symbols, labels turned by {degrees:.0f} degrees: errors are "
+            "counted after that, the labels written are as decided" in result.stdout) == (turn != 1 or late != 0)
+    decided, sent = np.fromfile(tmp_path / "out.u8", np.uint8), np.fromfile(tmp_path / "set.u8", np.uint8)
+    here = slice(500, 19_000)
+    turned = core.constellation("qpsk").points[sent[here.start + late:here.stop + late]] * turn
+    assert np.mean(abs(core.constellation("qpsk").points[decided[here]] - turned) > 0.1) < 1e-3
+
+
+def test_samples_that_are_not_finite_are_counted(qpsk_model, tmp_path):
+    capture = write_qpsk(tmp_path, "set")
+    samples = np.fromfile(capture, np.complex64)
+    samples[1000:1100] = np.nan
+    samples.tofile(capture)
+    result = adann("equalize", "--model", qpsk_model, "--capture", capture)
+    assert result.exit_code == 0 and result.stderr == ""
+    assert f"{capture}: 100 of 40000 samples are not finite: taken as 0\n" in result.stdout
+
+
+def test_a_model_of_another_constellation_is_warned_of(qpsk_model, tmp_path):
+    """By its MER: symbols of 1 or 3 times the amplitude, as of 16QAM's diagonals."""
+    good = adann("equalize", "--model", qpsk_model, "--capture", write_qpsk(tmp_path, "set"))
+    assert good.exit_code == 0 and good.stderr == "" and "MER at the end" in good.stdout
+    capture = write_qpsk(tmp_path, "other", scale=lambda random: random.choice([0.4, 1.4], 20_000))
+    result = adann("equalize", "--model", qpsk_model, "--capture", capture)
+    assert result.exit_code == 0
+    assert re.search(r"warning: MER at the end [\d.]+ dB, of the model's training [\d.]+ dB: are the symbols "
+                     r"qpsk, as the model's\?", result.stderr)
 
 
 @pytest.mark.parametrize("options", [(), ("--blind", "--reference", "set1.u8")])
@@ -334,7 +415,7 @@ def test_mlse_decides_two_captures_and_reports(sets, tmp_path):
 
 @pytest.mark.parametrize("options, status, said", [
     (("--memory", 11), 1, "memory is 11, allowed: 1 to 10 for pam4"),
-    (("--step", 2), 1, "step is 2, allowed: 0 to 1"),
+    (("--step", 2), 2, "'--step': 2.0 is not in the range 0.0<=x<=1.0"),
     (("--constellation", "qpsk"), 1, "qpsk with float samples"),
     (("--capture", "another"), 2, "1 --reference for 2 --capture")])
 def test_mlse_says_what_is_wrong_in_one_line(sets, options, status, said):

@@ -88,8 +88,8 @@ def test_nor_does_that_of_what_needs_labels(tmp_path, command, allowed):
     """3 million symbols more, as float32 samples 50 MB. --baud is so far off that samples are taken twice."""
     def run(name):
         if command == "resample":
-            return ["adann", command, tmp_path / name, "--baud", 0.25 * (1 + 1e-5), "--sps", 4, "-o",
-                    tmp_path / f"{name}.out"]
+            return ["adann", command, tmp_path / name, "--sample-rate", 1, "--baud", 0.25 * (1 + 1e-5), "--sps", 4,
+                    "-o", tmp_path / f"{name}.out"]
         capture = ["--capture", tmp_path / name, "--reference", tmp_path / f"{name}.u8"]
         if command == "supervised":
             return ["adann", "equalize", "--loss", "supervised", "--no-front-filter", "--batch", 8192, "--model", MODEL,
@@ -133,8 +133,8 @@ def test_nor_does_that_of_finding_bursts_and_a_carrier(tmp_path, at, allowed):
     used = []
     for name, tiles in ("short", 4), ("long", 4 + 12):
         make_modulated(tmp_path, name, tiles, at)
-        used.append(peak(["adann", "resample", tmp_path / name, "--baud", 0.125 * (1 + 1e-5), "--sps", 4, *options,
-                          "-o", tmp_path / f"{name}.out"]))
+        used.append(peak(["adann", "resample", tmp_path / name, "--sample-rate", 1, "--baud", 0.125 * (1 + 1e-5),
+                          "--sps", 4, *options, "-o", tmp_path / f"{name}.out"]))
         done = read_capture(tmp_path / f"{name}.out")
         assert len(done.bursts) == (tiles if at == "bursts" else 0)
         power = done.samples[::4][9 * TILE:10 * TILE] ** 4

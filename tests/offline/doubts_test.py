@@ -98,6 +98,22 @@ def test_what_is_said():
     assert " % of the record is quiet: bursts?" in said(normalized(quiet), "pam2")
 
 
+def test_the_carrier_is_told_and_not_its_powers_line():
+    """Modulo a quarter, which the 4th power does not show."""
+    samples = signal("qpsk", 2)[0]
+    for carrier, told in (0.02, "0.02"), (0.27, "0.02"), (-0.01, "-0.01"):
+        turned = samples * np.exp(2j * np.pi * carrier / SPS * np.arange(samples.size))
+        assert (f"a residual carrier of {told} cycles a symbol, or of that plus a multiple of 1/4"
+                in said(turned.astype(np.complex64), "qpsk"))
+
+
+def test_samples_that_are_not_finite_are_no_pause():
+    samples = signal("qpsk", 2)[0].copy()
+    samples[50_000:50_200] = np.nan
+    samples[::1000] = np.inf
+    assert "bursts?" not in said(samples, "qpsk")
+
+
 @pytest.mark.parametrize("size", [2, 4, 16])
 def test_random_data_is_not_doubted(size):
     """By 8 standard deviations at up to 10^4 lags chance names one record in 10^11."""

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.offline.evaluate import Errors, RunningErrors, count, count_aligned
+from gnuradio.adann.offline.evaluate import Alignment, Errors, RunningErrors, count, count_aligned
 
 BLOCK = 4096
 BITS = np.full(40, 10_000)
@@ -109,6 +109,18 @@ def test_errors_are_counted_at_any_alignment(delay, symmetry):
     where = np.bincount(wrong // BLOCK, minlength=10)[first:]
     if delay <= 0:  # np.roll moves the wrong ones of `decided`, whose places `wrong` are
         np.testing.assert_array_equal(errors.symbol_errors, where)
+
+
+@pytest.mark.parametrize("name, angles", [
+    ("qpsk", [0, 90, 180, 270]), ("pam4", [0, 180]), ("gr:8psk", range(0, 360, 45))])
+def test_the_angle_of_each_symmetry(name, angles):
+    """That of the decided point over the one sent, whatever that is."""
+    constellation = core.constellation(name)
+    found = [Alignment(0, number).angle(constellation) for number in range(len(constellation.symmetries))]
+    assert sorted(found) == pytest.approx(list(angles), abs=0.01)
+    for angle, decided in zip(found, constellation.symmetries):
+        turned = constellation.points * np.exp(1j * np.deg2rad(angle))
+        np.testing.assert_allclose(constellation.points[np.array(decided)], turned, atol=1e-4)
 
 
 def test_blocks_in_which_the_equalizer_fails_count():

@@ -180,6 +180,31 @@ def test_the_command_finds_the_rate_and_notes_it(tmp_path):
     assert off_the_points(np.asarray(capture.samples), sent, 2) < 0.05
 
 
+def test_a_symbol_rate_above_the_sample_rate_is_refused():
+    samples = modulated(PAM4, 8)[0].astype(np.float32)
+    with pytest.raises(ValueError, match=r"symbol rate is 3 \(--baud\), allowed: up to the sample rate, 2"):
+        resample(samples, 2, 3, 2)
+    with pytest.raises(ValueError, match="symbol rate is 3 "):
+        resample_channels([samples, samples], 2, 3)
+
+
+def test_a_symbol_rate_that_is_too_far_off_is_refused():
+    samples = modulated(PAM4, 8, noise=0.01)[0].astype(np.float32)
+    with pytest.raises(ValueError, match=r"clock is -0\.6. % off, allowed: up to 0\.5 %; --baud 1\.0065 may be wrong"):
+        resample(samples, 8, 1.0065, 4)
+    with pytest.raises(ValueError, match=r"no symbol clock stands out.*; --baud 1\.3 may be wrong"):
+        resample(samples, 8, 1.3, 4)
+
+
+@pytest.mark.parametrize("command", ["resample", "try"])
+def test_a_symbol_rate_alone_does_not_say_how_long_a_symbol_is(tmp_path, command):
+    modulated(PAM4, 8)[0].astype(np.float32).tofile(tmp_path / "a.f32")
+    result = adann(command, tmp_path / "a.f32", "--baud", 1, "-o", tmp_path / "out")
+    assert result.exit_code == 2
+    assert "a.f32 has no sample rate, which --baud 1 needs: give --sample-rate" in " ".join(result.stderr.split())
+    assert not list(tmp_path.glob("out*"))
+
+
 @pytest.mark.parametrize("command", ["train", "equalize"])
 def test_rates_that_contradict_the_samples_per_symbol_are_refused(tmp_path, command):
     samples, _ = modulated(PAM4, 4)
@@ -201,5 +226,5 @@ def test_noise_is_refused_in_one_line(tmp_path):
     for options in ((), ("--sample-rate", 8, "--baud", 1)):
         result = adann("resample", tmp_path / "noise.f32", *options, "-o", tmp_path / "rx")
         assert result.exit_code == 1 and result.stderr.count("\n") == 1
-        assert "stands out" in result.stderr
+        assert "stands out" in result.stderr and "--baud" in result.stderr
     assert not list(tmp_path.glob("rx*"))

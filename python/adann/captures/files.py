@@ -20,7 +20,10 @@ from .notes import note
 from .statistics import PORTION, portions
 
 _SAME_RATE = 1e-3  # relative: what a clock may be off
-RAW_TYPES = {".f32": np.dtype("<f4"), ".c64": np.dtype("<c8"), ".cfile": np.dtype("<c8")}
+#: SigMF's name of the type of raw samples, by the file's suffix.
+RAW_TYPES = {".f32": "rf32_le", **dict.fromkeys((".c64", ".cfile", ".cf32", ".fc32"), "cf32_le"),
+             **dict.fromkeys((".cs16", ".ci16"), "ci16_le")}
+_TEXT = 512  # bytes, from the start, that are looked at: samples are not all printable
 CAPTURES = *sigmf.SUFFIXES, sigmf.ARCHIVE, *RAW_TYPES  # suffixes of what read_capture and read_channels take
 
 
@@ -47,7 +50,8 @@ def read_capture(path: str | Path) -> Capture:
     """Open a capture.
 
     path: a SigMF pair (its .sigmf-meta, its .sigmf-data or their common stem) or an archive of one (.sigmf), of float
-    and integer types, integers scaled to ±1; or raw little-endian float32 (.f32) or complex64 (.c64, .cfile).
+    and integer types, integers scaled to ±1; or raw little-endian float32 (.f32), complex64 (.c64, .cfile, .cf32,
+    .fc32) or I and Q of 16 bits in turn (.cs16, .ci16).
     Raises ValueError for a file that is missing, empty, truncated, of another kind or of several channels.
     """
     return only_channel(read_channels(path))
@@ -58,10 +62,7 @@ def read_channels(path: str | Path) -> list[Capture]:
 
     path and errors as for read_capture; several channels lie in a SigMF pair, core:num_channels.
     """
-    suffix = Path(path).suffix
-    if suffix in RAW_TYPES:
-        return [Capture(_map_raw(Path(path), RAW_TYPES[suffix]), None, path)]
-    stored = _read_sigmf(Path(path))
+    stored = _stored(Path(path))
     return [Capture(samples, stored.sample_rate, path, symbol_rate=stored.symbol_rate, bursts=stored.bursts)
             for samples in stored.samples()]
 
@@ -134,14 +135,21 @@ def stored_capture(path: str | Path) -> sigmf.StoredCapture:
 
     path and errors as for read_capture.
     """
-    path = Path(path)
-    if path.suffix in RAW_TYPES:
-        dtype = RAW_TYPES[path.suffix]
-        return sigmf.StoredCapture(path, "cf32_le" if dtype.kind == "c" else "rf32_le", 0,
-                                   _map_raw(path, dtype).size, None)
-    stored = _read_sigmf(path)
+    stored = _stored(Path(path))
     _check_one(path, stored.channels)
     return stored
+
+
+def _stored(path):
+    if path.suffix not in RAW_TYPES:
+        return _read_sigmf(path)
+    size = check_file(path)
+    with open(path, "rb") as file:
+        if all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in file.read(_TEXT)):
+            raise ValueError(f"{path}: it looks like text: name it .csv")
+    stored = sigmf.StoredCapture(path, RAW_TYPES[path.suffix], 0, 0, None)
+    item = stored.component.itemsize * (1 + stored.is_complex)
+    return replace(stored, size=_whole(path, size, item))
 
 
 def _find_meta(path):
@@ -149,8 +157,8 @@ def _find_meta(path):
     if meta.is_file():
         return meta
     if path.is_file() and path.suffix not in sigmf.SUFFIXES:
-        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .sigmf, .f32, .c64, .cfile; "
-                         "adann import makes one of other files")
+        raise ValueError(f"{path}: not a capture; allowed: .sigmf-meta, .sigmf, {', '.join(RAW_TYPES)}; adann import "
+                         "makes one of other files")
     raise ValueError(f"{meta if path.suffix in sigmf.SUFFIXES else path}: no such file")
 
 
@@ -161,7 +169,8 @@ def read_reference(path: str | Path, size: int) -> npt.NDArray[np.uint8]:
     Raises ValueError for a file that is missing or empty, for a label out of range, and where none is
     known. Of 256 points 255 is a label as others are.
     """
-    labels = _map_raw(Path(path), np.dtype(np.uint8))
+    check_file(Path(path))
+    labels = np.memmap(path, np.uint8, "r")
     none_known = size < 256
     for number, part in enumerate(portions(labels)):
         wrong = (part >= size) & (part != UNKNOWN)
@@ -200,12 +209,11 @@ def check_file(path: Path) -> int:
     return size
 
 
-def _map_raw(path, dtype):
-    size = check_file(path)
-    if size % dtype.itemsize:
-        raise ValueError(f"{path}: truncated: {size} bytes are not a multiple of "
-                         f"{dtype.itemsize}, the size of a sample")
-    return np.memmap(path, dtype, "r")
+def _whole(path, size, item):
+    """How many samples of `item` bytes there are in `size` bytes."""
+    if size % item:
+        raise ValueError(f"{path}: truncated: {size} bytes are not a multiple of {item}, the size of a sample")
+    return size // item
 
 
 def _read_sigmf(path):

@@ -180,8 +180,8 @@ def _read_rigolwfm(path):
     try:
         model = detect_model(str(path))
     except Parse_WFM_Error as error:
-        raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, Infiniium .h5, and "
-                         "what RigolWFM reads; for raw numbers give the type, as --type i16 or --type f32") from error
+        raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, Infiniium .h5, and what RigolWFM reads; "
+                         "for raw numbers give the type: --type cf32, ci16 (I and Q in turn), f32 or i16") from error
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # it prints what it then raises
             wfm = Wfm.from_file(str(path), model)

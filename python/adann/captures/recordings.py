@@ -14,7 +14,7 @@ from .files import CAPTURES, Capture, check_file, only_channel, read_channels
 from .oscilloscopes import ScopeFile, read_scope_files, select_channels
 from .sigmf import Converted
 
-_RAW = re.compile(r"(c?)([fiu])(8|16|32|64)(be)?")
+_RAW = re.compile(r"(c?)([fiu])(8|16|32|64)(_le|_?be)?")
 _SIZES = {"f": ("32", "64"), "i": ("8", "16", "32"), "u": ("8", "16", "32")}
 
 
@@ -31,8 +31,9 @@ def recorded_channels(paths: Sequence[str | Path], channel: str | None = None, k
     """A capture from files of any kind, channel by channel, and the instrument's name or "".
 
     paths: one file, or several of one channel each; channel: as of select_channels, None: of a capture all that it
-    has; kind: the type of raw numbers, such as i16, f32, u8, ci16 (I and Q in turn), i16be; None: the file's name says
-    what it is. sample_rate: overrides what the files say. Raises ValueError as the readers do, which names the file.
+    has; kind: the type of raw numbers, such as i16, f32, u8, ci16 (I and Q in turn), i16be, cf32_le; None: the file's
+    name says what it is. sample_rate: overrides what the files say. Raises ValueError as the readers do, which names
+    the file, and for several captures.
     """
     first = Path(paths[0])
     there: list[Capture] = []  # what need not be held
@@ -40,6 +41,9 @@ def recorded_channels(paths: Sequence[str | Path], channel: str | None = None, k
         there = [Capture(_raw_numbers(Path(path), kind), None, path) for path in paths]
     elif len(paths) == 1 and (first.suffix in CAPTURES or _is_stem(first)):
         there = read_channels(first)
+    elif len(paths) > 1 and any(Path(path).suffix in CAPTURES for path in paths):
+        raise ValueError(f"{', '.join(map(str, paths))}: {len(paths)} files are one channel each, as an oscilloscope "
+                         "writes them; of captures, allowed: 1")
     scope = ScopeFile({str(number): each.samples for number, each in enumerate(there, 1)},
                       there[0].sample_rate) if there else read_scope_files(paths)
     if there and channel is None and len(paths) == 1:
@@ -65,7 +69,7 @@ def _raw_numbers(path, kind):
         raise ValueError(f"type is {kind}, allowed: i8, i16, i32, u8, u16, u32, f32, f64, with c before it for "
                          f"I and Q in "
                          "turn, followed by be for big-endian")
-    dtype = np.dtype(f"{'>' if match[4] else '<'}{match[2]}{int(match[3]) // 8}")
+    dtype = np.dtype(f"{'>' if (match[4] or '').endswith('be') else '<'}{match[2]}{int(match[3]) // 8}")
     width = dtype.itemsize * (1 + bool(match[1]))
     size = check_file(path)
     if size % width:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import mmap
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +21,11 @@ def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = 
     `normalizer.fixed` and `resampler(normalization="record")`; of complex samples rms is sqrt(mean of |x - mean|^2).
     Raises ValueError if no sample is finite or all of them are alike.
     """
-    array: Any = samples if hasattr(samples, "dtype") else np.asarray(samples)
+    return _statistics(samples if hasattr(samples, "dtype") else np.asarray(samples), first, end)[1:]
+
+
+def _statistics(array, first, end):
+    """How many samples are finite, their mean and rms."""
     count, mean, variance = 0, 0.0, 0.0
     for part in portions(array, first, end):
         finite = part[np.isfinite(part)].astype(np.result_type(part, np.float64))
@@ -38,7 +41,7 @@ def record_statistics(samples: npt.ArrayLike, first: int = 0, end: int | None = 
                          "allowed: a record with finite samples")
     if variance == 0:
         raise ValueError(f"samples is {mean} throughout, allowed: a record with a signal")
-    return np.asarray(mean).item(), float(np.sqrt(variance))
+    return count, np.asarray(mean).item(), float(np.sqrt(variance))
 
 
 def modulation_error_ratio(values: npt.NDArray, sent: npt.NDArray) -> float:
@@ -67,7 +70,7 @@ class Normalized:
 
     samples: float32 or complex64 (n,), or what is sliced like it. bursts: [(first, end)] in samples, rising, each
     with a mean and a power of its own, all else being 0; None: the record as a whole. Raises ValueError as
-    record_statistics does.
+    record_statistics does. lost: how many samples, of the bursts if there are some, are not finite.
     """
 
     ndim = 1
@@ -76,8 +79,11 @@ class Normalized:
         self._samples = self.base = samples  # base: for release
         self._unusable = 0.0
         self.size, self.dtype = samples.size, samples.dtype
-        self._spans = [(first, end, *record_statistics(samples, first, end))
-                       for first, end in ([(0, samples.size)] if bursts is None else bursts)]
+        self._spans, self.lost = [], 0
+        for first, end in [(0, samples.size)] if bursts is None else bursts:
+            count, mean, rms = _statistics(samples, first, end)
+            self._spans.append((first, end, mean, rms))
+            self.lost += end - first - count
 
     def __getitem__(self, index: slice) -> npt.NDArray:
         start, stop, step = index.indices(self.size)

@@ -96,7 +96,7 @@ def find_line(samples: npt.NDArray) -> Line:
                        key=lambda line: line.clearness)
     if not clearest.clearness > _LEAST_CLEAR:
         raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
-                         f"{clearest.clearness:.0f} times what is around it (needed: {_LEAST_CLEAR})")
+                         f"{clearest.clearness:.0f} times what is around it (needed: {_LEAST_CLEAR}); give --baud")
     return clearest
 
 

@@ -28,6 +28,7 @@ OPTIONS = [name for name in core.equalizer_settings() if name not in _OF_STREAMS
 if TYPE_CHECKING:
     from ..captures.files import Capture
 
+_FAR = 6.0  # dB of MER below that of the training
 REPORT_INTERVAL = 60.0  # s between two reports of what is not complete
 OWN_DEFAULTS = {"mode": "lockstep"}  # a file has all the time
 
@@ -100,7 +101,9 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     from ..captures.statistics import error_vector_magnitude
     from ..offline.equalize import equalize_captures, measure_capture, prepare_capture
     from ..offline.evaluate import RunningErrors, aligned_reference, all_known
+    from ..offline.guess import name_of
     from ..offline.page import write_page
+    from ..offline.training import residual_of
 
     if references and len(references) != len(captures):
         raise click.UsageError(f"{len(references)} --reference for {len(captures)} --capture; "
@@ -180,6 +183,10 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     if page and runs:
         write_page(page, [(Path(run.file).name, run.scope, run.latest(), run.entry()) for run in runs])
     print_table(runs)
+    for capture in prepared:
+        if capture.samples.lost:
+            click.echo(f"{capture.path}: {capture.samples.lost} of {capture.samples.size} samples are not finite: "
+                       "taken as 0")
     click.echo(f"{mode}, {settings['loss']}: {received.steps} steps of {settings['batch']} symbols, "
                f"{received.dropped} dropped, {received.rejected} rejected, "
                f"{received.rollbacks} rollbacks; {rate:.2f} Msymbols/s")
@@ -188,6 +195,10 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
                                         f"frames start at symbol {received.known_position}"))
     if received.mer is not None:
         click.echo(f"MER at the end {received.mer:.1f} dB, EVM {100 * error_vector_magnitude(received.mer):.1f} %")
+        if trained.waveform and received.mer < -residual_of(trained.waveform) - _FAR:
+            click.echo(f"warning: MER at the end {received.mer:.1f} dB, of the model's training "
+                       f"{-residual_of(trained.waveform):.1f} dB: are the symbols {name_of(trained.constellation)}, as "
+                       "the model's?", err=True)
     if received.estimated_ber:
         click.echo("BER at the end, estimated without labels: {ber:.1e} ({low:.1e} to {high:.1e})"
                    .format(**received.estimated_ber)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @constellation_option()
 @click.option("--sps", required=True, type=click.IntRange(1, 64), help="Samples per symbol.")
 @click.option("--memory", default=5, type=click.IntRange(1, 64),
-              help="Symbols that a sample depends on: 1, 3, 5, 7 ...")
+              help="Symbols that a sample depends on: for pam4 up to 10, for more points fewer.")
 @click.option("--capture", "captures", required=True, multiple=True, metavar="FILE",
               help="Received samples; several are decided one after the other.")
 @click.option("--reference", "references", required=True, multiple=True, metavar="FILE",

@@ -6,7 +6,16 @@ from pathlib import Path
 import click
 
 from . import interrupts
-from .terminal import POSITIVE, Finite, about, capture_files, check_outputs, part_options, recording_options
+from .terminal import (
+    POSITIVE,
+    Finite,
+    about,
+    capture_files,
+    check_outputs,
+    part_options,
+    recording_options,
+    symbol_rate_of,
+)
 
 
 @click.command()
@@ -24,7 +33,7 @@ from .terminal import POSITIVE, Finite, about, capture_files, check_outputs, par
               help="Find bursts by their power, or where pauses are as loud by the noise next to the signal or the "
                    "symbol clock, and give each its own power, phase and carrier; they are noted in the capture, and "
                    "what lies between them is not learnt from and not decided.")
-@click.option("--threshold", type=Finite(), metavar="DB",
+@click.option("--threshold", type=Finite(0, 120), metavar="DB",
               help="Of --bursts, over the pauses, the quietest tenth of the record or less; if not given, halfway "
                    "between bursts and pauses.")
 @click.option("-o", "--output", metavar="FILE", required=True,
@@ -57,12 +66,12 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
         raise click.UsageError(f"{capture} has {len(records)} channels; --clock-recovery, --carrier and --bursts are "
                                "of one, as adann separate makes it for each transmitter")
     record = records[0]
+    baud = symbol_rate_of(record, baud)
     rate = record.sample_rate or 1.0
     said: list[str] = []
     with about(capture), scratch_folder(capture_files(output)[0]) as scratch:
         if carrier:
             record.samples, said = without_carrier(record.samples, rate, scratch)
-        baud = baud or record.symbol_rate
         if not baud:
             baud, sentence, doubt = find_rate(record.samples, rate)
             said += [f"doubtful: {doubt}"] * bool(doubt) + [sentence]

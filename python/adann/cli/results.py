@@ -17,6 +17,7 @@ _HARDLY = 0.3  # of the symbols wrong: hardly an equalizer's
 
 if TYPE_CHECKING:
     from ..captures.files import Capture
+    from ..offline.evaluate import Alignment
     from ..offline.report import Run
 
 
@@ -28,16 +29,17 @@ def evaluate(captures: Sequence[Capture], decided: Sequence[np.ndarray],
     Decisions that agree with no alignment of the reference are
 written to stderr, unless `quiet` or the reference is not this capture's at all: that is an error.
     """
-    from ..offline.evaluate import count_aligned
+    from ..offline.evaluate import align, count_at
     from ..offline.report import Run
 
     runs = []
     for capture, labels in zip(captures, decided):
         if not len(labels):
             continue
-        errors = None
+        errors = alignment = None
         if capture.reference is not None:
-            errors = count_aligned(labels, capture.reference, constellation, block)
+            alignment = align(labels, capture.reference, constellation, block)
+            errors = count_at(labels, capture.reference, alignment, constellation, block) if alignment else None
             if errors is None and not quiet and len(labels) == capture.samples.size // sps:
                 why = _why_not_counted(capture, labels, constellation, sps)
                 click.echo(f"adann: {capture.path}: {why}; errors are not counted", err=True)
@@ -49,8 +51,14 @@ written to stderr, unless `quiet` or the reference is not this capture's at all:
             elif errors and errors.slips and not quiet:
                 click.echo(f"adann: {capture.path}: slips: {errors.slips}, symbols were lost or "
                            "came twice; errors are counted at the first alignment", err=True)
-        runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block,
-                        errors, bursts=_bursts(capture, labels, constellation, sps, block)))
+            if alignment and (alignment.delay or alignment.symmetry) and not quiet:
+                click.echo(f"{capture.path}: reference found at a delay of {alignment.delay} symbols, labels turned by "
+                           f"{alignment.angle(constellation):.0f} degrees: errors are counted after that, the labels "
+                           "written are as decided")
+        runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block, errors,
+                        bursts=_bursts(capture, labels, alignment, constellation, sps, block),
+                        delay=alignment.delay if alignment else None,
+                        symmetry=alignment.angle(constellation) if alignment else None))
     return runs
 
 
@@ -71,15 +79,12 @@ def _why_not_counted(capture: Any, labels: np.ndarray, constellation: core.const
     return "the decisions agree with the reference no better than by chance"
 
 
-def _bursts(capture: Capture, labels: np.ndarray, constellation: core.constellation, sps: int,
-            block: int) -> list[dict]:
+def _bursts(capture: Capture, labels: np.ndarray, alignment: Alignment | None, constellation: core.constellation,
+            sps: int, block: int) -> list[dict]:
     """Entries of the report: where each burst lies, in symbols, and what is wrong in it."""
     from ..offline.equalize import spans
-    from ..offline.evaluate import align, count_at
+    from ..offline.evaluate import count_at
 
-    alignment = None
-    if capture.bursts and capture.reference is not None:
-        alignment = align(labels, capture.reference, constellation, block)
     entries: list[dict] = []
     for burst, (first, end) in zip(capture.bursts, spans(capture, sps)):
         entry: dict = {"start": first, "symbols": end - first, "level_db": burst.level, "bits": None,

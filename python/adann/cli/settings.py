@@ -7,16 +7,15 @@ from typing import Any
 import click
 
 from .. import core
+from .terminal import Finite
 
 AUTOMATIC = "automatic"
 _SHORT = {"learning_rate": "--lr"}
 
 
-class _FloatOrAutomatic(click.ParamType):
-    name = "float"
-
+class _FiniteOrAutomatic(Finite):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return value if value == AUTOMATIC else click.FLOAT.convert(value, param, ctx)
+        return value if value == AUTOMATIC else super().convert(value, param, ctx)
 
 
 def setting_options(*names: str, of: Mapping[str, core.setting],
@@ -33,7 +32,6 @@ def setting_options(*names: str, of: Mapping[str, core.setting],
 
 
 def _option(setting: core.setting, default: object) -> Callable:
-    # What is out of range is refused by the equalizer, for the block and Python too.
     flag = f"--{setting.name.replace('_', '-')}"
     names = [*filter(None, [_SHORT.get(setting.name)]), flag, setting.name]
     keywords: dict = {"default": None, "help": setting.meaning}
@@ -44,8 +42,8 @@ def _option(setting: core.setting, default: object) -> Callable:
     elif setting.low is None:
         keywords["metavar"] = "FILE"
     else:
-        keywords["type"] = _FloatOrAutomatic() if setting.automatic else type(default)
-        keywords["help"] += f" {setting.low} to {setting.high}."
+        kind = _FiniteOrAutomatic if setting.automatic else click.IntRange if isinstance(default, int) else Finite
+        keywords["type"] = kind(setting.low, setting.high)
     if default != "":
         keywords["help"] += f"  [default: {AUTOMATIC if default is None else default}]"
     return click.option(*names, **keywords)

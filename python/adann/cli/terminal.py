@@ -13,13 +13,16 @@ import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
 from .. import core
 from ..captures.notes import CaptureWarning
 from . import interrupts
+
+if TYPE_CHECKING:
+    from ..captures.files import Capture
 
 _BYTE = 0xdc00  # os.fsdecode makes this and the byte of what is no UTF-8 (PEP 383)
 _POINTS = "gnuradio.adann.points"  # in click's context: the file of --constellation
@@ -108,13 +111,22 @@ def recording_options(command: Callable) -> Callable:
             click.option("--sample-rate", "--rate", type=POSITIVE,
                          help="Samples per second, where the file has none or a wrong one."),
             click.option("--type", "kind", metavar="TYPE",
-                         help="Of raw numbers: i16, f32, u8 ..., ci16 where I and Q come in turn, i16be."),
+                         help="Of raw numbers: i16, f32, u8 ..., cf32 or ci16 where I and Q come in turn, i16be."),
             click.option("--channel", metavar="CHANNEL",
                          help="Which of several: one, a differential pair as 1-2, or I and Q as 1,2 (or "
                               "1-2,3-4), which gives complex samples; adann import makes several complex channels "
                               "of 1,2,3,4.")):
         command = option(command)
     return command
+
+
+def symbol_rate_of(record: Capture, baud: float | None) -> float | None:
+    """Symbols per second, as given or by the capture; None where neither has it. They need the sample rate."""
+    baud = baud or record.symbol_rate
+    if baud and not record.sample_rate:
+        raise click.UsageError(f"{record.path} has no sample rate, which --baud {baud:.9g} needs: give --sample-rate "
+                               "(--sample-rate 2 --baud 1: 2 samples a symbol)")
+    return baud
 
 
 def part_options(command: Callable) -> Callable:
@@ -131,10 +143,15 @@ def constellation_option(required: bool = True) -> Callable:
              value: str | None) -> core.constellation | None:
         if value and Path(value).is_file():
             context.meta[_POINTS] = [value]
+        known = [*core.constellation.names(), *core.constellation.in_tree()]
+        if value and value.lower() in known:
+            value = value.lower()
         try:
             return None if value is None else core.constellation(value)
         except ValueError as error:
-            raise click.BadParameter(str(error)) from None
+            others = f", {', '.join(core.constellation.in_tree())}, or points in a .json file"
+            is_name = all(name in str(error) for name in core.constellation.names())
+            raise click.BadParameter(f"{error}{others * is_name}") from None
 
     names = ", ".join(core.constellation.names())
     return click.option(

@@ -8,10 +8,11 @@ import click
 
 from .. import core
 from . import interrupts
-from .terminal import Finite, about, check_outputs, constellation_option, part_options, progress_bar
+from .terminal import Finite, Whole, about, check_outputs, constellation_option, part_options, progress_bar
 
 _FAR = 10  # times what wrong labels may account for, as estimated
 _FEW = 1000  # symbols to train on
+_UNEXPLAINED = 3.0  # dB over the blind equalizer's error, whose taps may average the noise of --sps samples
 _MOST = 1 << 19  # symbols that are used by default
 
 
@@ -27,7 +28,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
 
 @click.command()
 @click.option("--capture", required=True, metavar="FILE",
-              help="Received samples: SigMF (a pair or an archive), .f32, .c64 or .cfile.")
+              help="Received samples: SigMF (a pair or an archive), .f32, .c64, .cfile, .cs16 ...")
 @click.option("--reference", metavar="FILE", help="The labels sent: .u8.")
 @click.option("--blind", is_flag=True,
               help="No labels are known: train on the decisions of a slicer, if its eye is open, or else of a blind "
@@ -38,7 +39,7 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
               help="Symbols on each side of the one decided.")
 @click.option("--hidden", default="10,10,10,10", callback=_sizes, metavar="N,N,...",
               help="Neurons of the hidden layers.")
-@click.option("--fraction", default=0.25, type=Finite(),
+@click.option("--fraction", default=0.25, type=Finite(0, 1, min_open=True),
               help="Part of the capture, from its start, that is trained on; the rest tests.")
 @part_options
 @click.option("--preset", default="default", type=click.Choice(["default", "paper"]),
@@ -48,11 +49,11 @@ def _sizes(ctx: click.Context, parameter: click.Parameter, value: str) -> tuple[
                    "symbols a step.")
 @click.option("--optimizer", type=click.Choice(["momentum", "adam"]),
               help="momentum is SGD with momentum 0.9, as in the paper.")
-@click.option("--lr", "learning_rate", type=float,
+@click.option("--lr", "learning_rate", type=Finite(0, 10, min_open=True),
               help="Learning rate; if not given, 0.004 for momentum and 0.005 for adam.")
-@click.option("--epochs", type=int, help="At most, where a part is held out.")
-@click.option("--batch", type=int, help="Symbols of one training step.")
-@click.option("--seed", default=0, help="Of the first weights and the order of the symbols.")
+@click.option("--epochs", type=Whole(1), help="At most, where a part is held out.")
+@click.option("--batch", type=Whole(1), help="Symbols of one training step.")
+@click.option("--seed", default=0, type=Whole(0), help="Of the first weights and the order of the symbols.")
 @click.option("--backend", default="core", show_default=True, type=click.Choice(["core", "torch"]),
               help="core is the fast one; torch the reference, on a GPU if there is one.")
 @click.option("-o", "--output", required=True, metavar="FILE", help="The model: a safetensors file, whatever its name.")
@@ -88,7 +89,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     from ..captures.statistics import error_vector_magnitude
     from ..offline.blind import wrong_decisions
     from ..offline.doubts import data_doubts, doubts, recurrence
-    from ..offline.training import TrainingSettings
+    from ..offline.training import TrainingSettings, residual_of
     from ..offline.training import train as train_network
 
     if blind == bool(reference):
@@ -145,7 +146,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     else:
         click.echo(f"reference found at a delay of {trained.delay} symbols")
         if trained.disagreement:
-            click.echo(f"adann: {trained.disagreement}", err=True)
+            click.echo(f"warning: {trained.disagreement}", err=True)
     for name, score in (("trained", trained.train), ("tested", trained.test),
                         *((f"a {name} is tested", score) for name, score in trained.conventional.items())):
         if score:
@@ -174,8 +175,12 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
                    f"equalizer makes {linear.symbol_errors}: more symbols to train on (--fraction), or "
                    "that equalizer, would serve better")
     if waveform := trained.model.waveform:
-        residual = 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
+        residual = residual_of(waveform)
         bends = f", a polynomial of {2 * waveform.memory + 1} taps" if waveform.memory else ""
         click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols{bends} and the patterns of "
                    f"{waveform.context}: residual {residual:.1f} dB")
+        if blind and residual + trained.blind_ratio > _UNEXPLAINED + 10 * math.log10(sps):
+            half = f": is the capture at {sps // 2} samples a symbol (half of --sps)?" if sps % 2 == 0 else ""
+            click.echo(f"warning: the labels found explain only {100 * (1 - 10 ** (residual / 10)):.0f} % of the "
+                       f"samples' power{half}")
     click.echo(f"wrote {output}")

@@ -19,6 +19,7 @@ from .terminal import (
     part_options,
     progress_bar,
     recording_options,
+    symbol_rate_of,
 )
 
 
@@ -78,7 +79,7 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
         if constellation is None:
             raise click.UsageError("--reference needs --constellation: what its labels mean")
         record.reference = read_reference(reference, constellation.size)
-    told = record.sample_rate is not None
+    told, baud = record.sample_rate is not None, symbol_rate_of(record, baud)
     with about(*files), progress_bar("trying", 100) as update:
         trial = run(record, baud, constellation, sps, half_window, fraction, seed, skip, symbols,
                     lambda text, part: update(100 * part, text), interrupts.come)

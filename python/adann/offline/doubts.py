@@ -11,7 +11,7 @@ import numpy.typing as npt
 import scipy.fft
 
 from .. import core
-from ..captures.bursts import block_levels, find_threshold
+from ..captures.bursts import BLOCK, block_levels, find_threshold
 from ..captures.carrier import find_carrier
 from ..captures.labels import known
 from ..captures.sigmf import Burst
@@ -20,7 +20,7 @@ from ..captures.timing import find_symbol_rate
 from .blind import APART
 from .conventional import linear_equalizer
 from .guess import COMPLEX, REAL, Candidate, candidates, name_of
-from .training import feature_view
+from .training import check_kind, check_window, feature_view
 
 _LONGEST = 1 << 17    # symbols that are looked at
 _SAME_RATE = 1e-3     # relative: less than a clock may be off
@@ -43,22 +43,27 @@ def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
     """A sentence for each thing that is wrong with a blind start, as far as the samples show; [] if nothing.
 
     samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation; bursts: of them, if
-    they are known.
+    they are known. Raises ValueError for real samples of a complex constellation, and a window beyond 512 samples.
     Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, whether I and Q
     differ in their filters, and whether decisions of a blind linear equalizer have more room in another constellation.
     An inverted spectrum shows in no signal without labels. data_doubts is for the data.
     """
+    check_kind(samples, constellation)
+    check_window(sps, half_window)
+    finite = np.isfinite(samples[:_LONGEST * sps])
     if bursts:
         samples = np.concatenate([normalized(samples[burst.first // sps * sps:burst.end // sps * sps])
                                   for burst in bursts])
     samples = normalized(samples[:_LONGEST * sps])
-    return [*(() if bursts else _bursts(samples, sps)), *_rate(samples, sps),
+    return [*(() if bursts else _bursts(samples, finite, sps)), *_rate(samples, sps),
             *(_carrier(samples, sps) if np.iscomplexobj(samples) else []),
             *_constellation(samples, constellation, sps, half_window)]
 
 
-def _bursts(samples, sps):
+def _bursts(samples, finite, sps):
+    """finite: bool (n,), which of the samples were before they became 0."""
     levels = block_levels(samples, sps)
+    levels = levels[finite[:levels.size * BLOCK * sps].reshape(levels.size, -1).mean(axis=1) > 0.5]
     threshold = find_threshold(levels)
     if threshold is not None:
         quiet = levels < threshold
@@ -80,8 +85,9 @@ def _rate(samples, sps):
 def _carrier(samples, sps):
     line = find_carrier(samples[::sps])
     if line and line.turns:
-        yield (f"the {line.ordinal} power of the symbols has a line at {line.frequency * line.power:.3g} cycles a "
-               "symbol: a residual carrier, which adann resample --carrier removes")
+        yield (f"a residual carrier of {line.frequency:.3g} cycles a symbol, or of that plus a multiple of "
+               f"1/{line.power} (the {line.ordinal} power of the symbols has a line): adann resample --carrier removes "
+               "it")
 
 
 def _constellation(samples, constellation, sps, half_window):

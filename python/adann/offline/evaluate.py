@@ -175,6 +175,12 @@ class Alignment:
     symmetry: int
     slips: int = 0
 
+    def angle(self, constellation: core.constellation) -> float:
+        """By how many degrees the decided labels are turned, 0 to below 360."""
+        points = constellation.centred
+        turned = points[np.asarray(constellation.symmetries[self.symmetry])]
+        return round(float(np.angle(np.vdot(points, turned), deg=True)), 3) % 360
+
 
 def align(decided: Labels, sent: Labels, constellation: core.constellation, block: int) -> Alignment | None:
     """Find how the two lie to each other, delay, inversion or rotation; None if nothing is better than chance, or if

@@ -24,7 +24,8 @@ class Run:
     bits_per_symbol: of the constellation; block: symbols of a reported block; errors: None without a reference;
     gmi: generalized mutual information of the soft bits, bits a symbol, where decisions lie relative to the reference,
     None if it is not known; bursts: an entry of the report for each, [] where the capture is continuous;
-    scope: what was measured of its waveform, None if it was not wanted."""
+    scope: what was measured of its waveform, None if it was not wanted; delay, symmetry: symbols and degrees by which
+    the decided labels lie after the reference, None where they are not known."""
 
     file: str
     symbols: int
@@ -34,6 +35,8 @@ class Run:
     gmi: float | None = None
     bursts: list[dict] = field(default_factory=list)
     scope: Measured | None = None
+    delay: int | None = None
+    symmetry: float | None = None
 
     def entry(self) -> dict:
         """Its entry of report.json's "captures".
@@ -47,6 +50,8 @@ class Run:
             entry.update(bit_errors=int(self.errors.bit_errors.sum()), **self.errors.rate(),
                          convergence_blocks=self.errors.convergence(),
                          final_ber=None if np.isnan(final) else final)
+        if self.delay is not None:
+            entry.update(delay=self.delay, symmetry=self.symmetry)
         if self.gmi is not None:
             ngmi = self.gmi / self.bits_per_symbol
             entry.update(gmi=self.gmi, ngmi=ngmi, code_rate=core.highest_code_rate(ngmi) or None)

@@ -34,6 +34,7 @@ _SAME = 1e-9          # relative: rates that are equal but for their rounding
 _SHIFTED = 1 << 17    # samples whose middles are found at once
 _MARGIN = 4096        # around them
 _TOLD = 128           # symbols whose mean frequency is reported
+_FARTHEST = 5e-3      # relative: an offset of the symbol rate that is corrected
 _UNLOCKED = 8192      # symbols that carrier and clock of an offset constellation are recovered in
 _NO_CLOCK = "no symbol clock stands out: the samples are taken as they are"
 
@@ -93,8 +94,10 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     the middles of its symbols, its carrier and its power; threshold: as of bursts.find_bursts.
     scratch: a folder that holds what comes of it while it is made, and holds the result, so that memory does not grow
     with the record; None: all is in memory.
-    Raises ValueError for rates out of resampler's range and where no symbol clock stands out.
+    Raises ValueError for a symbol rate above the sample rate, rates out of resampler's range, and where no symbol clock
+    stands out, or one that is more than 0.5 % off.
     """
+    _check_rates(sample_rate, symbol_rate)
     inner = sps if clock_recovery else sps * -(-_LEAST // sps)
     done = _run(samples, sample_rate, symbol_rate, inner, clock_recovery, scratch)
     found, said = symbol_rate, _lost(samples)
@@ -132,6 +135,7 @@ def resample_offset(samples: npt.NDArray, sample_rate: float, symbol_rate: float
     symbols left out. The symbol rate is known to 0.3 %. Raises ValueError for real samples and an odd sps."""
     if not np.iscomplexobj(samples):
         raise ValueError("oqpsk needs complex samples, these are real")
+    _check_rates(sample_rate, symbol_rate)
     chain = OffsetChain(sample_rate, symbol_rate, sps)
     scaled: Any = Normalized(samples)
     sink = array_sink(int(samples.size * sps * symbol_rate / sample_rate * 1.02) + 1024, np.dtype(np.complex64), None)
@@ -155,6 +159,7 @@ def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbo
     channels: float32 or complex64 (n,) each; other arguments and errors as of resample. Returns each channel's; what
     was done with all is said of the first.
     """
+    _check_rates(sample_rate, symbol_rate)
     inner = sps * -(-_LEAST // sps)
     rooms = [scratch and scratch / str(number) for number in range(len(channels))]
     for room in filter(None, rooms):
@@ -180,6 +185,12 @@ def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbo
                for each, room in zip(done, rooms)]
     return [_finished(each, found, [] if number else said, [], sps, False, None)
             for number, each in enumerate(middles)]
+
+
+def _check_rates(sample_rate, symbol_rate):
+    if symbol_rate > sample_rate:
+        raise ValueError(f"symbol rate is {symbol_rate:.9g} (--baud), allowed: up to the sample rate, "
+                         f"{sample_rate:.9g}")
 
 
 def _bursts_said(bursts, over, size):
@@ -268,11 +279,15 @@ def _room(scratch, name, size, dtype):
 def _clock(done, inner, sample_rate, symbol_rate, sps, bursts):
     """The record's, or None where it has the wanted rate already and no clock stands out."""
     try:
-        return _burst_clock(done, bursts, inner) if bursts else find_clock(done, inner)
-    except ValueError:
+        clock = _burst_clock(done, bursts, inner) if bursts else find_clock(done, inner)
+    except ValueError as error:
         if abs(sample_rate / (sps * symbol_rate) - 1) < _SAME:
             return None
-        raise
+        raise ValueError(f"{error}; --baud {symbol_rate:.9g} may be wrong") from error
+    if abs(clock.offset) > _FARTHEST:
+        raise ValueError(f"the clearest symbol clock is {100 * clock.offset:+.2f} % off, allowed: up to "
+                         f"{100 * _FARTHEST:g} %; --baud {symbol_rate:.9g} may be wrong")
+    return clock
 
 
 def _burst_clock(done, bursts, inner):

@@ -28,10 +28,12 @@ from .blind import blind_labels, open_eye
 from .calibration import calibrate, calibrated_losses, decide_portions, weigh_doubts
 from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .evaluate import count
+from .guess import name_of
 from .learners import CoreLearner, TorchLearner
 
 BACKENDS = ("core", "torch")
 STARTS = {"random": ("random",), "either": ("random", "linear")}  # what each network starts from
+_LONGEST_WINDOW = 512  # samples of a blind start, as of the block's
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 200  # symbols
 _HELD_BACK = 16384  # symbols at most
@@ -177,10 +179,11 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     settings = settings or TrainingSettings()
     symbols = core.constellation(constellation)
     is_complex = np.iscomplexobj(samples)
-    if symbols.is_complex and not is_complex:
-        raise ValueError(f"constellation {symbols.name} needs complex samples, these are real")
+    check_kind(samples, symbols)
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
+    if labels is None:
+        check_window(sps, half_window)
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
     model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
                        f"{settings}{', blind' * (labels is None)}")
@@ -226,6 +229,20 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
                    scores, blind_ratio, teacher, disagreement, epochs, complete, here, labels, part)
 
 
+def check_kind(samples: npt.NDArray, constellation: core.constellation) -> None:
+    """Raises ValueError for real samples of a complex constellation."""
+    if constellation.is_complex and not np.iscomplexobj(samples):
+        raise ValueError(f"constellation {name_of(constellation)} needs complex samples, these are real")
+
+
+def check_window(sps: int, half_window: int) -> None:
+    """Raises ValueError for a window that a blind start refuses."""
+    most = (_LONGEST_WINDOW // sps - 1) // 2
+    if half_window > most:
+        raise ValueError(f"half-window is {half_window}, allowed of a blind start: up to {most} at {sps} samples a "
+                         f"symbol, a window of {_LONGEST_WINDOW} samples")
+
+
 def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> slice | npt.NDArray[np.int64]:
     """The symbols, from number `first` to before `count`, that lie within bursts, or all where there are none: what
     indexes them."""
@@ -246,7 +263,7 @@ def _disagreement(samples, labels, constellation, sps, delay):
     fitting = [name for name, points in candidates.items()
                if agreement(samples, labels, points, sps, delay) > CLEAR_AGREEMENT]
     hint = f"; they lie as {' or '.join(fitting)}" if fitting else ""
-    return (f"the samples of the labels given do not lie as those of {constellation.name} (agreement "
+    return (f"the samples of the labels given do not lie as those of {name_of(constellation)} (agreement "
             f"{found:.2f}, allowed: from {DOUBTFUL_AGREEMENT} on){hint}. The network learns the "
             "labels given, but soft symbols are wrong")
 
@@ -286,6 +303,11 @@ def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
     if not blind:
         waveform.learn_probabilities(labels)
     return waveform
+
+
+def residual_of(waveform: core.expected_waveform) -> float:
+    """The power of what an expected waveform leaves of its signal, dB."""
+    return 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
 
 
 def _fit(learner, network, symbols, features, labels, settings, progress, stop):
