@@ -394,9 +394,13 @@ def test_a_missing_model_is_named():
 
 @pytest.mark.parametrize("told, message", [
     (dict(complex=False), "complex is False, allowed: True, for the model is of complex samples"),
-    (dict(classes=16), "classes is 16, allowed: 4, for the model decides among as many points")])
+    (dict(classes=16), "classes is 16, allowed: 4, for the model decides among as many points"),
+    (dict(sps=4), "sps is 4, allowed: 2, as the model has it, or None"),
+    (dict(half_window=6), "half_window is 6, allowed: 5, as the model has it, or None"),
+    (dict(constellation="16qam"), "constellation is 16qam, allowed: qpsk, as the model has it, or None"),
+    (dict(sps=2.5), "sps is 2.5, allowed: a whole number")])
 def test_what_is_told_of_a_model_and_is_not_so_is_refused(told, message):
     model = core.model(core.network([44, 4]), 2, 5, True, "qpsk")
-    adann.equalizer(model, complex=True, classes=4)
+    adann.equalizer(model, constellation="qpsk", sps=96e3 / 48e3, half_window=5, complex=True, classes=4)
     with pytest.raises(ValueError, match=message):
         adann.equalizer(model, **told)

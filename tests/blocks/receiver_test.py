@@ -302,6 +302,9 @@ def test_steps_of_level_and_blasts_cost_some_thousand_symbols(name, ratio, gain,
      "carrier_bandwidth is 0.5, allowed: above 0, below 0.5"),
     (dict(loss="supervised"), "loss is 'supervised', allowed: self_training, pi_model, vat, aug_vat"),
     (dict(sample_rate=0), "sample_rate is 0, allowed: above 0"),
+    (dict(symbol_rate=8), "symbol_rate is 8, allowed: above 0, up to the sample rate, 4"),
+    (dict(sps=8), "sps is 8, allowed: 4, as the model"),
+    (dict(model=""), "constellation is None, allowed without a model"),
     (dict(batch=1), "batch is 1, allowed: 16 to"),
     (dict(model="no/such"), "model file no/such: No such file")])
 def test_a_parameter_out_of_range_is_named(changed, said):

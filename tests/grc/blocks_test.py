@@ -171,7 +171,7 @@ def test_an_equalizer_without_a_model_is_made_of_constellation_and_samples(
     *((name, {"constellation": "given", "points": "2"}, "or give a Constellation Object")
       for name in ("ber_counter", "equalizer", "mlse", "receiver")),
     ("normalizer", {"window": "100"}, "statistics == 'fixed' or 1024 <= window <= 2**30"),
-    ("resampler", {"symbol_rate": "0"}, "symbol_rate > 0"),
+    ("resampler", {"symbol_rate": "0"}, "0 < symbol_rate <= sample_rate"),
     ("soft_bits", {"convention": "by_hand", "scale": "0"}, "1e-3 <= scale <= 1e3"),
     ("status_monitor", {"address": "5555"}, "'://' in address"),
     ("vcsel_mmf_link", {"mode_powers": "(1, 2)"}, "len(mode_powers) == len(mode_delays)"),

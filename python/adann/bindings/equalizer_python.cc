@@ -7,25 +7,72 @@
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 
+#include <cmath>
+
 namespace py = pybind11;
 using namespace gr::adann;
 
 namespace {
 
-// What was told of a model beside it.
-void check_told(const py::object& model,
-                const std::optional<bool>& complex,
-                const std::optional<unsigned>& classes)
+// Of what is received, in addition to a model or in place of one.
+struct given {
+    const py::object& constellation;
+    std::optional<unsigned> sps, half_window;
+    std::optional<bool> complex;
+    std::optional<unsigned> classes;
+
+    bool is_empty() const
+    {
+        return constellation.is_none() && !sps && !half_window && !complex && !classes;
+    }
+};
+
+// A rate over another is a float: 2.0 is taken as 2.
+std::optional<unsigned> whole(const char* name, const std::optional<double>& value)
+{
+    if (!value)
+        return {};
+    if (!(*value >= 0 && *value <= 1e6) || *value != std::floor(*value))
+        throw py::value_error(std::string(name) + " is " +
+                              std::string(py::str(py::float_(*value))) +
+                              ", allowed: a whole number");
+    return static_cast<unsigned>(*value);
+}
+
+// Refuses what is another than the model's.
+void check(const py::object& model, const given& wanted)
 {
     const py::module_ core = py::module_::import("gnuradio.adann.core");
     const bool loaded = py::isinstance(model, core.attr("model"));
-    if (!complex && !classes)
+    if (wanted.is_empty())
         return;
     const py::object it =
         loaded ? model
                : core.attr("load_model")(py::module_::import("os").attr("fspath")(model));
     const std::string named =
         loaded ? "the model" : "the model " + std::string(py::repr(py::str(model)));
+    const auto compare = [&](const char* name, const std::optional<unsigned>& value) {
+        const auto of_model = it.attr(name).cast<unsigned>();
+        if (value && *value != of_model)
+            throw py::value_error(std::string(name) + " is " + std::to_string(*value) +
+                                  ", allowed: " + std::to_string(of_model) + ", as " +
+                                  named + " has it, or None");
+    };
+    compare("sps", wanted.sps);
+    compare("half_window", wanted.half_window);
+    if (!wanted.constellation.is_none()) {
+        const py::object points = core.attr("constellation")(wanted.constellation);
+        const py::object of_model = it.attr("constellation");
+        const py::object same = py::module_::import("numpy").attr("array_equal")(
+            points.attr("points"), of_model.attr("points"));
+        if (!same.cast<bool>())
+            throw py::value_error(
+                "constellation is " + points.attr("name").cast<std::string>() +
+                ", allowed: " + of_model.attr("name").cast<std::string>() + ", as " +
+                named + " has it, or None");
+    }
+    const std::optional<bool>& complex = wanted.complex;
+    const std::optional<unsigned>& classes = wanted.classes;
     const bool is_complex = it.attr("complex").cast<bool>();
     const unsigned size = it.attr("constellation").attr("size").cast<unsigned>();
     if (complex && *complex != is_complex)
@@ -41,26 +88,21 @@ void check_told(const py::object& model,
 
 // model: a path, or a core.model. That belongs to the other extension module, which has a
 // core of its own, so it comes over as the contents of a file.
-equalizer::sptr make(const py::object& model,
-                     const py::object& symbols,
-                     unsigned sps,
-                     unsigned half_window,
-                     const std::optional<bool>& complex,
-                     const std::optional<unsigned>& classes,
-                     const equalizer_settings& settings)
+equalizer::sptr
+make(const py::object& model, const given& wanted, const equalizer_settings& settings)
 {
     if (py::isinstance<py::str>(model) && py::len(model) == 0) {
-        if (symbols.is_none())
+        if (wanted.constellation.is_none())
             throw py::value_error(
                 "constellation is None, allowed without a model: a name, points, or a "
                 "digital.constellation object; or name a model file");
-        return equalizer::make_blind(constellation_text(symbols),
-                                     sps,
-                                     half_window,
-                                     complex.value_or(true),
+        return equalizer::make_blind(constellation_text(wanted.constellation),
+                                     wanted.sps.value_or(2),
+                                     wanted.half_window.value_or(5),
+                                     wanted.complex.value_or(true),
                                      settings);
     }
-    check_told(model, complex, classes);
+    check(model, wanted);
     if (py::isinstance(model, py::module_::import("gnuradio.adann.core").attr("model")))
         return equalizer::make_from_memory(model.attr("to_bytes")().cast<std::string>(),
                                            settings);
@@ -166,8 +208,8 @@ dictionary of these; a file that does not fit is refused with a warning, and cha
 model: a core.model, or the path of a model file or of a checkpoint, from which the equalizer
   continues; "": it starts without a model, see below
 constellation, sps, half_window, complex: of the samples, without a model; a model has them
-  itself, and complex that is another than the model's is refused. Constellations as
-  core.constellation takes them; windows of at most 512 samples; default: complex
+  itself, and others than the model's are refused. Constellations as core.constellation takes
+  them; windows of at most 512 samples; default without a model: 2, 5, complex
 classes: how many posteriors are expected of a model; another number is refused
 Settings, by their names:)") +
          settings_doc<equalizer_settings>() + R"(
@@ -197,23 +239,23 @@ ValueError) if the model file cannot be read.)")
             .c_str())
         .def(py::init([](const py::object& model,
                          const py::object& symbols,
-                         unsigned sps,
-                         unsigned half_window,
+                         const std::optional<double>& sps,
+                         const std::optional<double>& half_window,
                          const std::optional<bool>& complex,
                          const std::optional<unsigned>& classes,
                          const py::kwargs& settings) {
                  return make(model,
-                             symbols,
-                             sps,
-                             half_window,
-                             complex,
-                             classes,
+                             { symbols,
+                               whole("sps", sps),
+                               whole("half_window", half_window),
+                               complex,
+                               classes },
                              settings_from<equalizer_settings>(settings));
              }),
              py::arg("model") = "",
              py::arg("constellation") = py::none(),
-             py::arg("sps") = 2,
-             py::arg("half_window") = 5,
+             py::arg("sps") = py::none(),
+             py::arg("half_window") = py::none(),
              py::arg("complex") = py::none(),
              py::arg("classes") = py::none())
         .def("set_learning_rate", &equalizer::set_learning_rate, py::arg("learning_rate"))

@@ -30,8 +30,8 @@ class receiver(gr.hier_block2):
         gives with the same clock recovery.
     sample_rate, symbol_rate, window, clock_recovery, loop_bandwidth: see `resampler`.
     count_errors: whether to count errors, and mutual information, see `ber_counter`.
-    constellation, sps, half_window, complex: of what is received, without a model; a complex that
-        is another than the model's is refused.
+    constellation, sps, half_window, complex: of what is received, without a model, see `equalizer`;
+        others than the model's are refused.
     carrier_recovery: for complex samples of root-raised-cosine pulses, 2 to 64 a symbol: a
         `coarse_carrier`, which says how far it reaches, a matched filter, and after the clock
         recovery a `carrier_recovery` of the residual offset; else the carrier has to be recovered before.
@@ -54,21 +54,21 @@ class receiver(gr.hier_block2):
 
     def __init__(self, model: core.model | str | Path, sample_rate: float, symbol_rate: float,
                  window: int = 65536, clock_recovery: bool = True, loop_bandwidth: float = 0.01,
-                 count_errors: bool = False, constellation: object = "gr:qpsk", sps: int = 2,
-                 half_window: int = 5, complex: bool | None = None, carrier_recovery: bool = False,
+                 count_errors: bool = False, constellation: object = None, sps: int | None = None,
+                 half_window: int | None = None, complex: bool | None = None, carrier_recovery: bool = False,
                  roll_off: float = 0.35, carrier_bandwidth: float = 0.005, **adaptation: object) -> None:
         unsupervised = [name for name, takes in core.losses.items() if not takes.supervised]
         if adaptation.get("loss", unsupervised[0]) not in unsupervised:
             raise ValueError(f"loss is {adaptation['loss']!r}, allowed: {', '.join(unsupervised)}")
         if isinstance(model, core.model) or str(model):
             trained = model if isinstance(model, core.model) else core.load_model(str(model))
-            symbols, sps = trained.constellation, trained.sps
-            self.equalizer = equalizer(model, complex=complex, **adaptation)
+            self.equalizer = equalizer(model, constellation, sps, half_window, complex, **adaptation)
+            symbols, rate = trained.constellation, trained.sps
             complex = trained.complex
         else:
-            complex = complex is not False
-            symbols = core.constellation(constellation)
+            complex, rate = complex is not False, 2 if sps is None else int(sps)
             self.equalizer = equalizer("", constellation, sps, half_window, complex, **adaptation)
+            symbols = core.constellation(constellation)
         sample = gr.sizeof_gr_complex if complex else gr.sizeof_float
         inputs = [sample]
         outputs = [gr.sizeof_char, symbols.size * gr.sizeof_float, sample]
@@ -86,17 +86,17 @@ class receiver(gr.hier_block2):
             self._check_bandwidth(carrier_bandwidth)
             self._before = _matched(SPS if symbols.is_offset else sample_rate / symbol_rate, roll_off, window)
         if symbols.is_offset:
-            chain = OffsetChain(sample_rate, symbol_rate, sps, window, clock_recovery, loop_bandwidth,
+            chain = OffsetChain(sample_rate, symbol_rate, rate, window, clock_recovery, loop_bandwidth,
                                 carrier_bandwidth if carrier_recovery else None, self._before)
             self._before, self.resampler, self._after = chain.before, chain.resampler, chain.after
             self.carrier = chain.carrier
         else:
-            self.resampler = resampler(sample_rate, symbol_rate, sps, bool(complex), window=window,
+            self.resampler = resampler(sample_rate, symbol_rate, rate, bool(complex), window=window,
                                        clock_recovery=clock_recovery, loop_bandwidth=loop_bandwidth)
             if carrier_recovery:
                 coarse = coarse_carrier(sample_rate / symbol_rate, roll_off)
                 self._before.insert(1, coarse)
-                self._after = [_carrier_recovery(symbols.text, sps, carrier_bandwidth)]
+                self._after = [_carrier_recovery(symbols.text, rate, carrier_bandwidth)]
                 self.carrier = _Carrier(coarse, *self._after)
         self.connect(self, *self._before, self.resampler, *self._after, self.equalizer)
         for port in range(3):

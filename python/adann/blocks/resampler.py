@@ -27,8 +27,8 @@ _ARMS = 64  # of the arbitrary resampler; it interpolates linearly between them
 class resampler(gr.hier_block2):
     """Samples at a capture's rate in, `sps` per symbol out, with zero mean and unit power.
 
-    sample_rate, symbol_rate: in the same unit, only their ratio counts; the sample rate is 1/256
-        to 256 times the output's.
+    sample_rate, symbol_rate: in the same unit, only their ratio counts; the sample rate is the
+        symbol rate at least, and 1/256 to 256 times the output's.
     sps: samples per symbol at the output, 1 to 64.
     complex: whether the samples are complex.
     normalization: "running", by the statistics of the recent past, or "record", by `mean` and
@@ -59,7 +59,8 @@ class resampler(gr.hier_block2):
                  rms: float = 1, clock_recovery: bool = False,
                  loop_bandwidth: float = 0.01) -> None:
         _check("sample_rate", sample_rate, 0 < sample_rate < math.inf, "above 0")
-        _check("symbol_rate", symbol_rate, 0 < symbol_rate < math.inf, "above 0")
+        _check("symbol_rate", symbol_rate, 0 < symbol_rate <= sample_rate,
+               f"above 0, up to the sample rate, {sample_rate}")
         _check("sps", sps, sps in range(1, 65), "whole numbers from 1 to 64")
         _check("normalization", normalization, normalization in ("running", "record"),
                "'running' or 'record'")
