@@ -57,6 +57,18 @@ std::string text(const char* format, double value)
     return buffer;
 }
 
+// Of a carrier in cycles per symbol that the front filter may not follow; empty for others.
+std::string carrier_advice(double frequency)
+{
+    const double turns = std::abs(frequency);
+    if (turns <= carrier_line::fastest)
+        return "";
+    return text("; the carrier turns by %.3g cycles a symbol", turns) +
+           text(
+               ", labels are right up to %.3g: put AdaNN Carrier Recovery before this block",
+               carrier_line::fastest);
+}
+
 // Rotates labels by a symmetry and delays them by up to two symbols, so that most equal those
 // wanted: the stream continues in the same rotation, without a lost or repeated symbol.
 std::vector<std::uint8_t>
@@ -87,18 +99,20 @@ align_labels(const std::vector<std::uint8_t>& labels,
 } // namespace
 
 std::string start_message(const std::string& begins,
-                          bool has_carrier,
+                          double carrier_frequency,
                           double error,
                           const char* decides,
                           bool knows_rotation)
 {
-    return begins + (has_carrier ? ", its carrier removed" : "") +
+    const std::string advice = carrier_advice(carrier_frequency);
+    return begins + (carrier_frequency != 0 ? ", its carrier removed" : "") +
            text(", modulation error ratio of the linear equalizer %.1f dB; ",
                 -10 * std::log10(error)) +
            decides +
-           (knows_rotation
-                ? ""
-                : "; labels are right up to a symmetry of the constellation and a whole delay");
+           (!advice.empty()  ? advice
+            : knows_rotation ? ""
+                             : "; labels are right up to a symmetry of the constellation "
+                               "and a whole delay");
 }
 
 blind_start::blind_start(const std::string& constellation,
@@ -367,12 +381,7 @@ std::string blind_start::carrier_said() const
     std::vector<std::complex<double>> middles(d_count);
     for (std::size_t i = 0; i < d_count; ++i)
         middles[i] = { all[i][middle], all[i][middle + 1] };
-    const double turns = std::abs(track_power(middles, d_model.symbols).frequency);
-    if (turns <= carrier_line::fastest)
-        return "";
-    return text("; the carrier turns by %.3g cycles a symbol", turns) +
-           text(", up to %.3g are followed: put AdaNN Carrier Recovery before this block",
-                carrier_line::fastest);
+    return carrier_advice(track_power(middles, d_model.symbols).frequency);
 }
 
 // Outputs of the linear equalizer for all symbols; complex numbers for real points as well.
@@ -680,7 +689,7 @@ std::string blind_start::train(const std::function<bool()>& goes_on)
                 : "its decisions explain the samples better than those of the network "
                   "trained on them, which starts as the linear equalizer";
     return start_message(d_compared.empty() ? "started" : "started again, " + d_compared,
-                         d_carrier_frequency != 0,
+                         d_carrier_frequency,
                          d_fitted.error,
                          decides,
                          known);

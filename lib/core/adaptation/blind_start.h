@@ -39,10 +39,11 @@ constexpr const char* trained_on_decisions = ", then 20 epochs of Adam on its de
 
 /*! The message on a start that is over.
  * \param begins its first words
+ * \param carrier_frequency that was removed, cycles per symbol; 0: none
  * \param error of the linear equalizer, see linear_start
  * \param decides what does from now on */
 std::string start_message(const std::string& begins,
-                          bool has_carrier,
+                          double carrier_frequency,
                           double error,
                           const char* decides,
                           bool knows_rotation);

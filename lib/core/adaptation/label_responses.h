@@ -35,7 +35,6 @@ public:
     {
         return d_lags;
     } //!< order of the whitening prediction, samples
-    std::size_t taps() const { return d_taps; } //!< of the filter
     //! Symbols before and after a symbol whose whitened samples depend on its label.
     std::size_t before() const { return d_waveform.reach() + filter_reach; }
     std::size_t behind() const { return before() + refinement::predicted_from; }

@@ -73,7 +73,7 @@ std::string network_start::take(const adaptation_batch& batch,
         d_found->training += trained_on_decisions;
     }
     return start_message("started",
-                         d_linear.carrier_frequency != 0,
+                         d_linear.carrier_frequency,
                          d_linear.error,
                          trained->is_better
                              ? network_decides

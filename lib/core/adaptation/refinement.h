@@ -57,8 +57,6 @@ struct refinement {
     float power_along = 0;
     std::vector<float>
         label_noise; //!< (M): power of the noise of each label, over the mean
-    float noise_factor =
-        1; //!< that mean over power_along, which lacks what decisions hide
     //! Weights of the estimate of a block's gain, -1 to 1 (block_error_filter).
     residual_gains::weights gain_weights;
     //! Of the expected_waveform, as following_waveform has changed them.

@@ -76,6 +76,8 @@ public:
     std::size_t rows() const { return d_shape.rows; }
     //! The rms residual of each float, of symbols that it was not learnt from.
     float noise() const { return d_noise; }
+    //! The same of a sample: its mean square.
+    float noise_power() const { return (is_complex() ? 2 : 1) * d_noise * d_noise; }
     /*! How often each label is sent, (M,), of sum 1. All equal unless they were set: of a signal with
      * probabilistic shaping (Böcherer, Steiner and Schulte, IEEE Trans. Commun. 63, 2015) they are not. */
     const std::vector<float>& probabilities() const { return d_probabilities; }

@@ -88,8 +88,10 @@ void label_noise::state(archive& members)
     members("counts", d_counts, 0.0f, largest);
     members("symbols", d_symbols, 0.0, 1e18);
     members("kept", d_kept, 0.0, 1e9);
+    const std::vector<float> before = d_factors;
     members("factors", d_factors, 1e-6f, largest);
-    use_factors();
+    if (d_factors != before) // no write while saving: readers may run
+        use_factors();
 }
 
 } // namespace gr::adann::core

@@ -71,8 +71,6 @@ public:
     std::size_t samples() const { return d_sps * (2 * d_half_window + 1); }
     //! Samples of the window that come before the symbol's middle.
     std::size_t samples_before() const { return d_sps * d_half_window + d_sps / 2; }
-    //! Samples of the window after the symbol's middle: what a decision has to wait for.
-    std::size_t samples_after() const { return samples() - samples_before() - 1; }
     //! Windows that are complete in so many samples.
     std::size_t windows_in(std::size_t available) const
     {
@@ -82,6 +80,11 @@ public:
     std::size_t stride() const { return d_sps * d_floats; }
     //! Floats of one feature vector.
     std::size_t dimension() const { return samples() * d_floats; }
+    //! n windows of consecutive samples, `data` the first of them.
+    feature_view view(const float* data, std::size_t n) const
+    {
+        return { data, stride(), dimension(), n };
+    }
 
 private:
     std::size_t d_sps;

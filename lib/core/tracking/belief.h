@@ -30,8 +30,7 @@ inline float lost_limit(const expected_waveform& waveform,
                         float part = 0.75f)
 {
     const std::size_t dimensions = waveform.is_complex() ? 2 : 1;
-    const float noise =
-        waveform.noise() * waveform.noise() * static_cast<float>(dimensions);
+    const float noise = waveform.noise_power();
     return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
 }
 

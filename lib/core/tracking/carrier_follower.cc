@@ -75,8 +75,7 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
  * where only some of the constellation's points fall onto others. */
 bool carrier_follower::has_carrier(const learning_target& target, float residual) const
 {
-    const float noise =
-        std::max(2 * target.waveform().noise() * target.waveform().noise(), least_left);
+    const float noise = std::max(target.waveform().noise_power(), least_left);
     return d_from_line || std::abs(d_settled_frequency) > slowest_line ||
            residual > more_than_noise * noise || has_phase_noise(target);
 }
@@ -339,7 +338,7 @@ void carrier_follower::begin(const sample_history& history,
                              double phase)
 {
     const double fast = std::abs(frequency);
-    if (fast < slowest_line || fast > carrier_line::fastest)
+    if (fast < slowest_line)
         return;
     d_loop.skip(history.owned(history.latest(step))); // the step before the first one
     d_loop.begin(frequency, phase, history.sample(history.next()), slowest_is_seen);

@@ -204,10 +204,7 @@ private:
     bool has_carrier(const learning_target& target, float residual) const;
     void begin_search(const sample_history& history, std::size_t middle, float residual);
     bool predicts(double error);
-    feature_view turned(std::size_t n) const
-    {
-        return { d_turned.data(), d_window.stride(), d_window.dimension(), n };
-    }
+    feature_view turned(std::size_t n) const { return d_window.view(d_turned.data(), n); }
 
     window_geometry d_window;
     std::size_t d_reach; // of the expected waveform, symbols

@@ -31,14 +31,13 @@ tracked_stream make_stream(const std::shared_ptr<const expected_waveform>& wavef
     const learning_target target(waveform, symbols, tracked_stream::most_known);
     std::optional<carrier_follower> carrier;
     const auto drawn = waveform->drawn();
-    corrections corrected{ input_level(drawn,
-                                       waveform->is_complex() ? 2 : 1,
-                                       (waveform->is_complex() ? 2 : 1) *
-                                           waveform->noise() * waveform->noise()),
-                           impulse_detector(window.sps(), waveform->peak()),
-                           interfering_tones(window.sps(), waveform->is_complex()),
-                           {},
-                           { taps / 2, window.sps(), waveform->is_complex() } };
+    corrections corrected{
+        input_level(drawn, waveform->is_complex() ? 2 : 1, waveform->noise_power()),
+        impulse_detector(window.sps(), waveform->peak()),
+        interfering_tones(window.sps(), waveform->is_complex()),
+        {},
+        { taps / 2, window.sps(), waveform->is_complex() }
+    };
     if (waveform->is_complex()) {
         carrier.emplace(*waveform, symbols, history);
         corrected.iq.emplace(symbols, drawn);
@@ -94,7 +93,7 @@ void front_filter::forget_samples()
     d_stream.history.forget();
     d_stream.corrected.forget_samples();
     d_recovery.forget_tries();
-    d_pace.position = d_pace.update = d_untrained = 0;
+    d_pace.position = d_pace.update = 0;
     if (d_stream.carrier)
         d_stream.carrier->forget_line();
 }
@@ -396,7 +395,7 @@ void front_filter::state(archive& members)
     members("step", d_pace.step, carrier_follower::step, most_apart * block);
     members("position", d_pace.position);
     if (d_pace.update % block || d_pace.step % carrier_follower::step ||
-        d_pace.update % d_pace.step || (d_pace.update > block && !d_recovery.is_used()))
+        d_pace.update % d_pace.step)
         members.refuse("update", "is not one of these blocks");
     if (d_pace.position ? d_pace.position >= d_pace.update : d_pace.update != 0)
         members.refuse("position", "is out of range");

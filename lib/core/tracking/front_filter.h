@@ -204,8 +204,12 @@ public:
     void reset();
 
     /*! The next samples may continue the stream or begin another one, which filter() finds from the
-     * overlap of the windows. The taps stay. */
-    void start() { d_starts = true; }
+     * overlap of the windows. The taps stay; a training sequence that had not come is forgotten. */
+    void start()
+    {
+        d_starts = true;
+        d_untrained = 0;
+    }
 
     //! The taps, (planes, taps()), that of the earliest sample first.
     signal_planes in_use() const;

@@ -87,8 +87,10 @@ judge::verdict judge::compare(const signal_planes& samples,
     if (first < symbols)
         fit(other_samples, others, d_residual[1]);
     fit(samples, labels, d_residual[0]); // last, so that channel() is theirs
-    if (first == symbols)
+    if (first == symbols) {
+        d_residual[1] = d_residual[0];
         return verdict::open;
+    }
     for (std::size_t k = first; k < symbols; ++k) {
         if (!differs(k))
             continue;

@@ -65,7 +65,9 @@ public:
     /*! Residual energy of the first sequence in the latest comparison without
      * verdict::displaced; channel() is its filter. */
     float residual() const { return d_residual[0][symbols]; }
-    //! The same relative to the energy of the samples.
+    //! The same of the second sequence.
+    float other_residual() const { return d_residual[1][symbols]; }
+    //! The first one's relative to the energy of the samples.
     float relative_residual() const { return d_residual[0][symbols] / d_power; }
     //! Residual energy of other labels; channel() is their filter then.
     float residual(const signal_planes& samples, const std::uint8_t* labels)

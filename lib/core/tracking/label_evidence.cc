@@ -40,9 +40,7 @@ label_evidence::label_evidence(const tracked_stream& stream,
                                std::shared_ptr<const expected_waveform> waveform,
                                const constellation& alphabet)
     : d_random(left_at_random(alphabet, stream.history.floats_per_sample())),
-      d_at_random(waveform->noise() * waveform->noise() *
-                      static_cast<float>(stream.history.floats_per_sample()) +
-                  d_random),
+      d_at_random(waveform->noise_power() + d_random),
       d_judge(
           waveform, alphabet.symmetries(), stream.filter.taps() / 2 / waveform->sps()),
       d_variety(waveform->probabilities(), judge::symbols),

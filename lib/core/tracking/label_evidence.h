@@ -58,6 +58,8 @@ public:
     bool is_believed(const tracked_stream& stream, const hypothesis& proposed);
 
     float residual_energy() const { return d_judge.residual(); }
+    //! The same of unfiltered(), after compare() without verdict::displaced.
+    float unfiltered_energy() const { return d_judge.other_residual(); }
     //! The same relative to the energy of the samples.
     float relative_residual() const { return d_judge.relative_residual(); }
     const float* channel() const { return d_judge.channel(); } //!< of shape()

@@ -36,8 +36,7 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
       d_expected(symbols * d_waveform->stride()),
       d_rest((symbols + d_soft.window()) * d_waveform->stride()),
       d_power(d_waveform->power()),
-      d_learnt_noise(d_waveform->noise() * d_waveform->noise() *
-                     (d_waveform->is_complex() ? 2.0f : 1.0f))
+      d_learnt_noise(d_waveform->noise_power())
 {
 }
 

@@ -51,7 +51,7 @@ const std::uint8_t* level_search::find(tracked_stream& stream,
         static_cast<float>(std::sqrt(static_cast<double>(samples) / power));
     std::transform(
         filtered, filtered + floats, filtered, [&](float each) { return each * scale; });
-    decides({ filtered, window.stride(), window.dimension(), size() }, d_labels.data());
+    decides(window.view(filtered, size()), d_labels.data());
     return d_labels.data();
 }
 

@@ -359,9 +359,7 @@ mimo_recovery::decided_again mimo_recovery::decide_from(float phase,
     std::complex<double> followed = 0;
     for (std::size_t k = 0; k < symbols; k += step) {
         const std::size_t n = std::min(step, symbols - k);
-        const feature_view windows{
-            d_rotated.data(), window.stride(), window.dimension(), n
-        };
+        const feature_view windows = window.view(d_rotated.data(), n);
         rotate(&d_samples[2 * streams.sample(k)],
                std::polar(1.0f, -found.phase),
                windows.floats() / 2,

@@ -23,9 +23,7 @@ void phase_decisions::decide(const float* filtered,
                              const network_decider& decides,
                              std::size_t symbol)
 {
-    const feature_view windows{
-        d_turned.data(), d_window.stride(), d_window.dimension(), step
-    };
+    const feature_view windows = d_window.view(d_turned.data(), step);
     const std::complex<float> back =
         rotated * std::polar(1.0f, -d_search.expected(d_later));
     for (std::size_t a = 0; a < angles(); ++a) {

@@ -41,6 +41,21 @@ std::vector<float> angles_of(const constellation& symbols)
 
 } // namespace
 
+phase_search::correlation phase_search::correlation::of(const float* y,
+                                                        const float* w,
+                                                        std::size_t floats,
+                                                        bool is_complex)
+{
+    correlation found{ 0, 0 };
+    for (std::size_t i = 0; i < floats; ++i) {
+        found.power += y[i] * y[i] + w[i] * w[i];
+        found.sum += y[i] * w[i];
+    }
+    for (std::size_t i = 0; is_complex && i < floats; i += 2)
+        found.sum += std::complex<double>(0, y[i + 1] * w[i] - y[i] * w[i + 1]);
+    return found;
+}
+
 float phase_search::tolerated(const constellation& symbols)
 {
     float largest = 0;

@@ -49,6 +49,9 @@ public:
             sum += other.sum;
             power += other.power;
         }
+        //! Of samples y with their expected waveform w, so many floats; complex ones interleaved.
+        static correlation
+        of(const float* y, const float* w, std::size_t floats, bool is_complex);
     };
 
     //! Whether a step of so many samples has more than a hundredth of a signal's power, 1.

@@ -177,6 +177,7 @@ void recovery::supervise(tracked_stream& stream,
                          std::size_t blocks,
                          bool may_start)
 {
+    d_unjudged += blocks * tracked_stream::block;
     if (d_schedule.pass(blocks, status(stream) == tracking_state::following))
         test(stream, decides, may_start);
 }
@@ -229,8 +230,15 @@ void recovery::test(tracked_stream& stream,
     if (history.known() < unfiltered.size() ||
         !history.is_usable(history.window_begin(first)))
         return;
-    const bool was_used = is_used();
+    const bool was_used = is_followed();
     judge::verdict found = d_evidence.compare(stream, decides);
+    const std::size_t since = std::exchange(d_unjudged, 0);
+    if (found != judge::verdict::displaced && was_used) {
+        const bool was_harmful = d_benefit.is_harmful();
+        d_benefit.add(
+            d_evidence.residual_energy(), d_evidence.unfiltered_energy(), since);
+        d_changes += d_benefit.is_harmful() != was_harmful;
+    }
     if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
         d_evidence.shows_signal())
         d_lost.remembered().note_signal();
@@ -271,7 +279,7 @@ void recovery::test(tracked_stream& stream,
         result = outcome::started;
     if (result == outcome::started)
         return;
-    if (d_schedule.end_test(was_used || is_used()) || is_worse) {
+    if (d_schedule.end_test(was_used || is_followed()) || is_worse) {
         // An image may be of what was no signal: not the first, but the next start is without.
         if (stream.corrected.iq && d_schedule.is_long_lost())
             stream.corrected.iq->reset();
@@ -483,6 +491,8 @@ void recovery::apply(recovery_event event)
         d_lost.stop();
     if (was_lost() && !had_lost)
         d_schedule.forget_loss(); // tests so far were of a stream that was followed
+    if (event == recovery_event::trains || event == recovery_event::resets)
+        d_benefit.reset();
     d_changes += event == recovery_event::starts || event == recovery_event::trains ||
                  event == recovery_event::resets || is_used() != was_used;
 }
@@ -518,6 +528,8 @@ void recovery::state(archive& members)
     d_displaced.state(members, "", d_symmetries.size());
     d_reported.state(members, "shown_", d_symmetries.size());
     d_lost.state(members);
+    members("benefit", d_benefit);
+    members("unjudged", d_unjudged);
     members("resets", d_resets);
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/tracking/ambiguity.h"
 #include "core/tracking/blind_search.h"
+#include "core/tracking/filter_benefit.h"
 #include "core/tracking/hypothesis.h"
 #include "core/tracking/label_evidence.h"
 #include "core/tracking/last_channel.h"
@@ -72,10 +73,7 @@ public:
 
     recovery_state state() const { return d_state; }
     //! Whether decisions from the filter's output are used.
-    bool is_used() const
-    {
-        return d_state != recovery_state::lost && !d_lost.are_remembered();
-    }
+    bool is_used() const { return is_followed() && !d_benefit.is_harmful(); }
     //! Whether nothing explains the samples: decisions are those by taps and carrier of when it was followed, for
     //! want of better ones, and do not do so either.
     bool is_unexplained() const { return d_lost.are_unexplained(); }
@@ -92,10 +90,10 @@ public:
     {
         return d_lost.windows(stream, n, position, scratch);
     }
-    //! Whether the filter's decisions are used, and their residual is below the limit.
+    //! Whether the filter's decisions explain the samples, with a residual below the limit.
     bool explains(const tracked_stream& stream) const
     {
-        return is_used() && !exceeds(stream);
+        return is_followed() && !exceeds(stream);
     }
     tracking_state status(const tracked_stream& stream) const
     {
@@ -144,6 +142,10 @@ private:
     enum class outcome { open, settled, started };
 
     void apply(recovery_event event);
+    bool is_followed() const
+    {
+        return d_state != recovery_state::lost && !d_lost.are_remembered();
+    }
     bool was_lost() const;
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
@@ -182,6 +184,8 @@ private:
     retry_schedule d_schedule;
     displacement d_displaced; // of its labels at the latest test since it was lost
     lost_decisions d_lost;
+    filter_benefit d_benefit;
+    std::size_t d_unjudged = 0; // symbols since the latest test
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.

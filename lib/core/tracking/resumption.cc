@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 namespace gr::adann::core {
@@ -102,7 +103,7 @@ feature_view resumption::windows(tracked_stream& stream,
                       history.received(first - stream.filter.reach()),
                       samples,
                       d_filtered);
-    const feature_view found{ memory.data(), window.stride(), window.dimension(), n };
+    const feature_view found = window.view(memory.data(), n);
     if (!stream.carrier) {
         std::copy_n(d_filtered.re.begin(), samples, memory.begin());
         return found;
@@ -124,7 +125,6 @@ resumption::fit
 resumption::decide_at(tracked_stream& stream, const network_decider& decides, float angle)
 {
     const sample_history& history = stream.history;
-    const window_geometry& window = history.window();
     const std::size_t around = stream.target.reach(), n = d_labels.size();
     const std::size_t symbol = history.next() - n, first = history.window_begin(symbol);
     const std::size_t samples = history.window_end(history.next() - 1) - first;
@@ -133,21 +133,13 @@ resumption::decide_at(tracked_stream& stream, const network_decider& decides, fl
     if (angle != 0)
         for (std::size_t i = 0; i < samples; ++i)
             rotate(d_turned[2 * i], d_turned[2 * i + 1], -static_cast<double>(angle));
-    decides({ d_turned.data(), window.stride(), window.dimension(), n }, d_labels.data());
+    decides(history.window().view(d_turned.data(), n), d_labels.data());
     const float* const y =
         &d_turned[(history.owned(symbol + around) - first) * history.floats_per_sample()];
     const float* const w = stream.target.expect(&d_labels[around], block);
-    fit found;
-    for (std::size_t i = 0; i < history.sample(block) * history.floats_per_sample();
-         ++i) {
-        found.power += y[i] * y[i];
-        found.with_waveform.power += y[i] * y[i] + w[i] * w[i];
-        found.with_waveform.sum += y[i] * w[i];
-        if (stream.carrier && i % 2 == 0)
-            found.with_waveform.sum +=
-                std::complex<double>(0, y[i + 1] * w[i] - y[i] * w[i + 1]);
-    }
-    return found;
+    const std::size_t floats = history.sample(block) * history.floats_per_sample();
+    return { phase_search::correlation::of(y, w, floats, stream.carrier.has_value()),
+             std::inner_product(y, y + floats, y, 0.0f) };
 }
 
 resumption::tried resumption::decide(tracked_stream& stream,

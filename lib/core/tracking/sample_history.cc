@@ -138,7 +138,7 @@ feature_view sample_history::received_windows(std::size_t symbol,
         }
         data = memory.data();
     }
-    return { data, d_window.stride(), d_window.dimension(), n };
+    return d_window.view(data, n);
 }
 
 void sample_history::set_ready(std::size_t end)

@@ -125,9 +125,7 @@ public:
     //! The network's windows of n symbols, filtered.
     feature_view windows(std::size_t symbol, std::size_t n) const
     {
-        return {
-            filtered(window_begin(symbol)), d_window.stride(), d_window.dimension(), n
-        };
+        return d_window.view(filtered(window_begin(symbol)), n);
     }
     std::size_t ready() const { return d_ready; } //!< filtered up to here
     //! The samples from ready() up to `end` have been filtered.

@@ -48,8 +48,6 @@ class soft_decisions
 public:
     soft_decisions(const expected_waveform& waveform, const constellation& alphabet);
 
-    //! Symbols on each side that a pulse, the affine part of one symbol, spans.
-    std::size_t reach() const { return d_reach; }
     //! Symbols on each side whose samples an estimate uses.
     std::size_t window() const { return d_window; }
     //! Variance of an unbiased linear estimate.

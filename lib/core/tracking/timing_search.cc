@@ -25,21 +25,6 @@ std::size_t samples_of(const tracked_stream& stream)
            simd::lanes;
 }
 
-// Of n samples y with their expected waveform w.
-phase_search::correlation
-correlate(const float* y, const float* w, std::size_t n, bool is_complex)
-{
-    phase_search::correlation found{ 0, 0 };
-    const std::size_t floats = is_complex ? 2 * n : n;
-    for (std::size_t i = 0; i < floats; ++i) {
-        found.power += y[i] * y[i] + w[i] * w[i];
-        found.sum += y[i] * w[i];
-    }
-    for (std::size_t i = 0; is_complex && i < floats; i += 2)
-        found.sum += std::complex<double>(0, y[i + 1] * w[i] - y[i] * w[i + 1]);
-    return found;
-}
-
 // The first half of symbols, and the second one.
 struct halves {
     phase_search::correlation first, second;
@@ -90,16 +75,16 @@ timing_search::decisions timing_search::find(tracked_stream& stream,
     const bool is_complex = history.is_complex();
     const auto decide = [&](std::size_t instant, float angle) {
         turn(instant, samples - latest, angle);
-        decides({ d_windows.data(), window.stride(), window.dimension(), size() },
-                d_labels.data());
+        decides(window.view(d_windows.data(), size()), d_labels.data());
         const std::size_t n = history.sample(judge::symbols / 2);
         const std::size_t floats = n * history.floats_per_sample();
         const float* const y = &d_windows[(owned - history.window_begin(symbol)) *
                                           history.floats_per_sample()];
         const float* const w =
             stream.target.expect(&d_labels[stream.target.reach()], judge::symbols);
-        return halves{ correlate(y, w, n, is_complex),
-                       correlate(y + floats, w + floats, n, is_complex) };
+        return halves{ phase_search::correlation::of(y, w, floats, is_complex),
+                       phase_search::correlation::of(
+                           y + floats, w + floats, floats, is_complex) };
     };
     double least = std::numeric_limits<double>::infinity();
     std::size_t earlier = 0;

@@ -1,0 +1,41 @@
+/* -*- c++ -*- */
+/*
+ * Whether a stream is decided better with its filter or without it.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+
+#include <cstddef>
+
+namespace gr::adann::core {
+
+/*! From how well the labels with the filter and those without it explain the same samples (judge.h), whether the filter
+ * makes decisions worse.
+ *
+ * Taps are learnt from the decisions that they lead to, and may have a small residual with wrong ones: those of an
+ * amplitude, say, that changes faster than they learn. Then they lose many comparisons, if not each.
+ *
+ * The difference of both residual energies, relative to their sum, is averaged over some 16384 symbols. The filter is harmful
+ * while the mean exceeds three standard deviations, until it is below one. */
+class filter_benefit
+{
+public:
+    /*! Adds a comparison.
+     * \param with,without residual energy of the labels with the filter and without it
+     * \param symbols since the previous one */
+    void add(float with, float without, std::size_t symbols);
+    //! Whether decisions without the filter are significantly better.
+    bool is_harmful() const { return d_is_harmful; }
+    void reset() { *this = {}; }
+    void state(archive& members);
+
+private:
+    // Sums with exponential weights: of weights and of their squares, of differences and of their squares.
+    float d_weights = 0, d_weights_squared = 0, d_differences = 0, d_squares = 0;
+    bool d_is_harmful = false;
+};
+
+} // namespace gr::adann::core
