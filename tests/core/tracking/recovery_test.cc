@@ -513,7 +513,7 @@ BOOST_DATA_TEST_CASE(noise_alone_is_not_followed, any_alphabet* any_sps, name, s
 // Amplitude steps of 4 dB: taps that follow one make wrong decisions after the next, and learn from these. Where that
 // was not found they made 12 times as many errors as without taps.
 BOOST_DATA_TEST_CASE(a_filter_that_makes_decisions_worse_is_not_used,
-                     any_sps* data::xrange(3),
+                     data::make({ 1u, 2u, 4u }) * data::xrange(2),
                      sps,
                      seed)
 {
