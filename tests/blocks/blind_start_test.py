@@ -100,7 +100,7 @@ def test_a_carrier_that_turns_too_fast_is_named(offset):
     turns = np.exp(1j * np.pi * offset * np.arange(samples.size))
     _, events = run(adann.equalizer(**QPSK), (samples * turns).astype(np.complex64))
     said = "; ".join(event["detail"] for event in events)
-    assert ("carrier turns by 0.04 cycles a symbol, labels are right up to 0.0125: put AdaNN Carrier Recovery before"
+    assert ("carrier turns by 0.04 cycles a symbol, beyond 0.0125 labels may be wrong: put AdaNN Carrier"
             in said) == (offset == 0.04)
 
 

@@ -65,7 +65,7 @@ std::string carrier_advice(double frequency)
         return "";
     return text("; the carrier turns by %.3g cycles a symbol", turns) +
            text(
-               ", labels are right up to %.3g: put AdaNN Carrier Recovery before this block",
+               ", beyond %.3g labels may be wrong: put AdaNN Carrier Recovery before this block",
                carrier_line::fastest);
 }
 
@@ -104,15 +104,14 @@ std::string start_message(const std::string& begins,
                           const char* decides,
                           bool knows_rotation)
 {
-    const std::string advice = carrier_advice(carrier_frequency);
     return begins + (carrier_frequency != 0 ? ", its carrier removed" : "") +
            text(", modulation error ratio of the linear equalizer %.1f dB; ",
                 -10 * std::log10(error)) +
            decides +
-           (!advice.empty()  ? advice
-            : knows_rotation ? ""
-                             : "; labels are right up to a symmetry of the constellation "
-                               "and a whole delay");
+           (knows_rotation
+                ? ""
+                : "; labels are right up to a symmetry of the constellation and a whole delay") +
+           carrier_advice(carrier_frequency);
 }
 
 blind_start::blind_start(const std::string& constellation,

@@ -123,8 +123,8 @@ public:
      * \return a line to start from, if there is a steady carrier and no line was followed before */
     std::optional<carrier_line::line> check(sample_history& history, bool settled);
     /*! Starts a stream at this frequency, in cycles per symbol, and this phase of the next symbol, in
-     * radians. Nothing changes where the loop would pull the frequency in by itself, below 1.2e-4,
-     * or above carrier_line::fastest. */
+     * radians. Nothing changes where the loop would pull the frequency in by itself, below 1.2e-4.
+     * Beyond carrier_line::fastest no line corrects the phase. */
     void begin(const sample_history& history, double frequency, double phase);
     //! A line too fast for the decision-directed loop to pull in, or none.
     std::optional<carrier_line::line> find_line(double coherence = 0);

@@ -10,6 +10,7 @@ namespace {
 constexpr float span = 1024;               // symbols of weight 1: more say no more
 constexpr float averaged = 16, least = 8;  // weights
 constexpr float harmful = 3, harmless = 1; // standard deviations
+constexpr float least_mean = 0.02f;        // 4 % more residual
 } // namespace
 
 void filter_benefit::add(float with, float without, std::size_t symbols)
@@ -28,7 +29,7 @@ void filter_benefit::add(float with, float without, std::size_t symbols)
                            d_weights_squared / (d_weights * d_weights);
     const float limit = d_is_harmful ? harmless : harmful;
     d_is_harmful =
-        d_weights >= least && mean > 0 && mean * mean > limit * limit * variance;
+        d_weights >= least && mean > least_mean && mean * mean > limit * limit * variance;
 }
 
 void filter_benefit::state(archive& members)

@@ -19,7 +19,7 @@ namespace gr::adann::core {
  * amplitude, say, that changes faster than they learn. Then they lose many comparisons, if not each.
  *
  * The difference of both residual energies, relative to their sum, is averaged over some 16384 symbols. The filter is harmful
- * while the mean exceeds three standard deviations, until it is below one. */
+ * once the mean exceeds three standard deviations and 0.02, until it is below one of them, or 0.02. */
 class filter_benefit
 {
 public:

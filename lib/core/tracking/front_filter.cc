@@ -203,7 +203,7 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
         return update(blocks);
     const sample_history& history = d_stream.history;
     if (!history.count_unknown(history.next() - blocks * block, blocks * block)) {
-        d_recovery.note_known_symbols();
+        d_recovery.note_known_symbols(blocks * block);
         return update(blocks);
     }
     d_recovery.resolve(d_stream, blocks, d_untrained == 0);
@@ -215,7 +215,8 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
 
 void front_filter::hold(const std::uint8_t* labels, std::size_t n)
 {
-    d_holds = true;
+    if (!std::exchange(d_holds, true)) // nothing compares while nothing is learnt
+        d_recovery.forget_benefit();
     // These labels are given: there is nothing to decide at several phases.
     carrier_follower* const carrier = d_stream.follower();
     if (carrier)

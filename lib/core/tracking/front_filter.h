@@ -83,7 +83,8 @@ struct front_filter_status {
  * filter that is lost, and those of bursts, count as sure.
  *
  * A recovery (recovery.h) supervises the filter. While the stream is lost, the network decides by the taps of
- * when it was followed, or the samples as they came in; the filter goes on learning from its own decisions.
+ * when it was followed, or the samples as they came in; so it does these where the filter makes decisions worse. The filter
+ * goes on learning from its own decisions.
  *
  * A training sequence, train(), sets taps and carrier at once (acquisition.h), for a burst over an
  * unknown channel. If other symbols came, so that the residual is not clearly below the power of
@@ -138,8 +139,8 @@ public:
 
     /*! Filters the samples of the next symbols' windows.
      * \param windows at most left(), of dimension() and the window's stride
-     * \return the network's windows, filtered, or while the filter is lost by earlier taps or as they came
-     * in; valid until the next call */
+     * \return the network's windows, filtered, or while the filter is not used by earlier taps or as they
+     * came in; valid until the next call */
     feature_view filter(const feature_view& windows);
 
     /*! Takes the decided labels of all symbols of the latest filter().
@@ -249,10 +250,10 @@ private:
     pace d_pace;
     bool d_starts = false;
     level_change d_changed_level = level_change::none; // by the latest call of filter()
-    bool d_holds = false;                 // whether the latest symbols came by hold()
-    std::vector<std::uint8_t> d_own;      // decided from its output while it is lost
-    aligned_floats d_unfiltered;          // complex windows while it is lost
-    std::vector<std::uint8_t> d_training; // labels of the training sequence
+    bool d_holds = false;            // whether the latest symbols came by hold()
+    std::vector<std::uint8_t> d_own; // decided from its output while that is not used
+    aligned_floats d_unfiltered;     // complex windows meanwhile
+    std::vector<std::uint8_t> d_training;       // labels of the training sequence
     std::size_t d_trained = 0, d_untrained = 0; // symbols of it, and those still to come
     std::uint64_t d_bursts = 0;
 };

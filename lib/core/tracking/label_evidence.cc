@@ -60,20 +60,33 @@ judge::verdict label_evidence::compare(tracked_stream& stream,
             d_unfiltered.data());
     const std::size_t first = first_sample(history);
     const signal_planes received = history.received(first);
-    float turned = 0;
     if (stream.carrier) {
         const std::size_t samples = history.sample(judge::symbols);
         stream.carrier->loop().rotate_back(
             received.re, received.im, first, samples, d_windows.data());
         d_derotated.assign(d_windows.data(), samples);
-        turned = stream.carrier->turned_by(history.sample(history.next() - n / 2),
-                                           stream.filter.phase());
     }
     return d_judge.compare(derotated(stream),
                            history.decided(history.latest(judge::symbols)),
                            received,
                            &d_unfiltered[stream.target.reach()],
-                           turned);
+                           turned(stream));
+}
+
+// Radians by which the carrier rotates the middle of the symbols that are looked at.
+float label_evidence::turned(const tracked_stream& stream) const
+{
+    const sample_history& history = stream.history;
+    return stream.carrier ? stream.carrier->turned_by(
+                                history.sample(history.next() - d_unfiltered.size() / 2),
+                                stream.filter.phase())
+                          : 0;
+}
+
+bool label_evidence::is_rotated(const tracked_stream& stream) const
+{
+    return stream.carrier &&
+           std::abs(wrapped(turned(stream))) > stream.carrier->symmetry() / 2;
 }
 
 void label_evidence::fit_latest(const tracked_stream& stream)

@@ -64,6 +64,8 @@ public:
     float relative_residual() const { return d_judge.relative_residual(); }
     const float* channel() const { return d_judge.channel(); } //!< of shape()
     const normal_equations& shape() const { return d_judge.shape(); }
+    //! Whether the stream's labels have another rotation than unfiltered(), by the carrier.
+    bool is_rotated(const tracked_stream& stream) const;
     //! Whether labels determine a channel. \param labels of judge::symbols
     bool determines(const std::uint8_t* labels) const
     {
@@ -94,6 +96,8 @@ public:
     void state(archive& members);
 
 private:
+    float turned(const tracked_stream& stream) const;
+
     float d_random;    // mean square residual of a sample, of random decisions
     float d_at_random; // and with the noise
     judge d_judge;

@@ -11,6 +11,7 @@ namespace {
 constexpr float far_more = 2; // times the mean residual: no block has as much by chance
 constexpr float more =
     1.5f; // by chance few blocks have: chosen on steps of level and phase
+constexpr std::size_t clearly_needed = 3; // tests in a row: single ones are by chance
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
 
@@ -79,8 +80,11 @@ void recovery::check(const tracked_stream& stream)
         d_schedule.test_soon();
 }
 
-void recovery::note_known_symbols()
+void recovery::note_known_symbols(std::size_t symbols)
 {
+    // No test compares, and the taps learn from right labels.
+    if ((d_known_in_a_row += symbols) >= tested_every)
+        forget_benefit();
     forget_loss();
     apply(recovery_event::known);
 }
@@ -178,7 +182,10 @@ void recovery::supervise(tracked_stream& stream,
                          bool may_start)
 {
     d_unjudged += blocks * tracked_stream::block;
-    if (d_schedule.pass(blocks, status(stream) == tracking_state::following))
+    d_known_in_a_row = 0;
+    const bool seldom =
+        status(stream) == tracking_state::following && !d_benefit.is_harmful();
+    if (d_schedule.pass(blocks, seldom))
         test(stream, decides, may_start);
 }
 
@@ -220,6 +227,29 @@ bool recovery::are_displaced(const tracked_stream& stream)
     return !has_known && !has_walked;
 }
 
+/* Labels that are late or rotated relative to those without the filter are not compared. If the filter's are clearly better
+ * again in several tests in a row, no average is waited for. */
+void recovery::compare_benefit(const tracked_stream& stream, judge::verdict found)
+{
+    const std::size_t since = std::exchange(d_unjudged, 0);
+    if (!is_followed())
+        return;
+    const bool was_harmful = d_benefit.is_harmful();
+    d_clear = found == judge::verdict::clear ? d_clear + 1 : 0;
+    if (was_harmful && d_clear >= clearly_needed)
+        d_benefit.reset();
+    else if (found != judge::verdict::displaced && !d_evidence.is_rotated(stream))
+        d_benefit.add(
+            d_evidence.residual_energy(), d_evidence.unfiltered_energy(), since);
+    d_changes += d_benefit.is_harmful() != was_harmful;
+}
+
+void recovery::forget_benefit()
+{
+    d_changes += d_benefit.is_harmful();
+    d_benefit.reset();
+}
+
 void recovery::test(tracked_stream& stream,
                     const network_decider& decides,
                     bool may_start)
@@ -232,13 +262,7 @@ void recovery::test(tracked_stream& stream,
         return;
     const bool was_used = is_followed();
     judge::verdict found = d_evidence.compare(stream, decides);
-    const std::size_t since = std::exchange(d_unjudged, 0);
-    if (found != judge::verdict::displaced && was_used) {
-        const bool was_harmful = d_benefit.is_harmful();
-        d_benefit.add(
-            d_evidence.residual_energy(), d_evidence.unfiltered_energy(), since);
-        d_changes += d_benefit.is_harmful() != was_harmful;
-    }
+    compare_benefit(stream, found);
     if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
         d_evidence.shows_signal())
         d_lost.remembered().note_signal();
@@ -530,6 +554,8 @@ void recovery::state(archive& members)
     d_lost.state(members);
     members("benefit", d_benefit);
     members("unjudged", d_unjudged);
+    members("clear", d_clear);
+    members("known_in_a_row", d_known_in_a_row);
     members("resets", d_resets);
 }
 

@@ -31,7 +31,7 @@ namespace gr::adann::core {
  * labels with those that the network makes of the samples as they came in (label_evidence.h). What follows
  * from the residual and from a test is a table: recovery_state.h.
  *
- * Decisions are used unless the state is lost, or in a pause: while it is interrupted, a burst of noise may have
+ * Decisions are used unless the state is lost, in a pause, or where the filter makes them worse (filter_benefit.h): while it is interrupted, a burst of noise may have
  * passed that the taps are not changed by, and the network without them may have become far worse. What decides
  * otherwise, and when a stream goes on from when it was followed: lost_decisions.h.
  *
@@ -115,8 +115,10 @@ public:
     void remember_or_resume(tracked_stream& stream,
                             const network_decider& decides,
                             bool may_start);
-    //! Labels are known.
-    void note_known_symbols();
+    //! The labels of so many symbols are known.
+    void note_known_symbols(std::size_t symbols);
+    //! The filter is used again, if it was found to be harmful.
+    void forget_benefit();
     //! Symbols that became known show this one: resolve() undoes it.
     void report(displacement by) { d_reported = by; }
     //! Times that delay or rotation may have changed.
@@ -150,6 +152,7 @@ private:
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     bool are_displaced(const tracked_stream& stream);
+    void compare_benefit(const tracked_stream& stream, judge::verdict found);
     void find_echoes(tracked_stream& stream);
     outcome settle(tracked_stream& stream, bool may_start);
     void forget(tracked_stream& stream);
@@ -185,7 +188,10 @@ private:
     displacement d_displaced; // of its labels at the latest test since it was lost
     lost_decisions d_lost;
     filter_benefit d_benefit;
-    std::size_t d_unjudged = 0; // symbols since the latest test
+    std::size_t d_unjudged = 0;       // symbols since the latest test
+    std::size_t d_known_in_a_row = 0; // symbols
+    std::size_t d_clear =
+        0; // tests in a row that found the filter's labels clearly better
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.

@@ -35,7 +35,7 @@ std::optional<unsigned> whole(const char* name, const std::optional<double>& val
     if (!(*value >= 0 && *value <= 1e6) || *value != std::floor(*value))
         throw py::value_error(std::string(name) + " is " +
                               std::string(py::str(py::float_(*value))) +
-                              ", allowed: a whole number");
+                              ", allowed: a whole number, 0 to 1000000");
     return static_cast<unsigned>(*value);
 }
 
@@ -63,9 +63,21 @@ void check(const py::object& model, const given& wanted)
     if (!wanted.constellation.is_none()) {
         const py::object points = core.attr("constellation")(wanted.constellation);
         const py::object of_model = it.attr("constellation");
-        const py::object same = py::module_::import("numpy").attr("array_equal")(
-            points.attr("points"), of_model.attr("points"));
-        if (!same.cast<bool>())
+        // At any scale.
+        const auto unit = [](const py::object& of) {
+            auto points = of.attr("centred").cast<std::vector<std::complex<double>>>();
+            double power = 0;
+            for (const auto& point : points)
+                power += std::norm(point) / static_cast<double>(points.size());
+            for (auto& point : points)
+                point /= std::sqrt(power);
+            return points;
+        };
+        const auto own = unit(points), others = unit(of_model);
+        if (!std::equal(
+                own.begin(), own.end(), others.begin(), others.end(), [](auto a, auto b) {
+                    return std::abs(a - b) < 1e-3;
+                }))
             throw py::value_error(
                 "constellation is " + points.attr("name").cast<std::string>() +
                 ", allowed: " + of_model.attr("name").cast<std::string>() + ", as " +

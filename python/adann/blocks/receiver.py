@@ -66,9 +66,9 @@ class receiver(gr.hier_block2):
             symbols, rate = trained.constellation, trained.sps
             complex = trained.complex
         else:
-            complex, rate = complex is not False, 2 if sps is None else int(sps)
+            complex = complex is not False
             self.equalizer = equalizer("", constellation, sps, half_window, complex, **adaptation)
-            symbols = core.constellation(constellation)
+            symbols, rate = core.constellation(constellation), 2 if sps is None else int(sps)
         sample = gr.sizeof_gr_complex if complex else gr.sizeof_float
         inputs = [sample]
         outputs = [gr.sizeof_char, symbols.size * gr.sizeof_float, sample]

@@ -197,8 +197,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
         click.echo(f"MER at the end {received.mer:.1f} dB, EVM {100 * error_vector_magnitude(received.mer):.1f} %")
         if trained.waveform and received.mer < -residual_of(trained.waveform) - _FAR:
             click.echo(f"warning: MER at the end {received.mer:.1f} dB, of the model's training "
-                       f"{-residual_of(trained.waveform):.1f} dB: are the symbols {name_of(trained.constellation)}, as "
-                       "the model's?", err=True)
+                       f"{-residual_of(trained.waveform):.1f} dB: a much worse link, or another constellation than "
+                       f"{name_of(trained.constellation)}", err=True)
     if received.estimated_ber:
         click.echo("BER at the end, estimated without labels: {ber:.1e} ({low:.1e} to {high:.1e})"
                    .format(**received.estimated_ber)

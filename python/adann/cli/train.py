@@ -180,7 +180,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
         click.echo(f"expected waveform of {2 * waveform.reach + 1} symbols{bends} and the patterns of "
                    f"{waveform.context}: residual {residual:.1f} dB")
         if blind and residual + trained.blind_ratio > _UNEXPLAINED + 10 * math.log10(sps):
-            half = f": is the capture at {sps // 2} samples a symbol (half of --sps)?" if sps % 2 == 0 else ""
+            half = f"the capture is at {sps // 2} samples a symbol (half of --sps), or " if sps % 2 == 0 else ""
             click.echo(f"warning: the labels found explain only {100 * (1 - 10 ** (residual / 10)):.0f} % of the "
-                       f"samples' power{half}")
+                       f"samples' power: {half}another signal is next to it")
     click.echo(f"wrote {output}")

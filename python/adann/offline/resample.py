@@ -283,7 +283,9 @@ def _clock(done, inner, sample_rate, symbol_rate, sps, bursts):
     except ValueError as error:
         if abs(sample_rate / (sps * symbol_rate) - 1) < _SAME:
             return None
-        raise ValueError(f"{error}; --baud {symbol_rate:.9g} may be wrong") from error
+        if "no symbol clock" in str(error):
+            raise ValueError(f"{error}; --baud {symbol_rate:.9g} may be wrong") from error
+        raise
     if abs(clock.offset) > _FARTHEST:
         raise ValueError(f"the clearest symbol clock is {100 * clock.offset:+.2f} % off, allowed: up to "
                          f"{100 * _FARTHEST:g} %; --baud {symbol_rate:.9g} may be wrong")
