@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <stdexcept>
 #include <system_error>
 
 #include <sys/stat.h>
@@ -128,6 +129,8 @@ std::string tensor_file::contents() const
     for (const auto* each : order) {
         const std::size_t begin = end;
         end += each->bytes.size();
+        if (header.contains(each->name)) // other readers refuse such a file
+            throw std::logic_error("two tensors are named " + each->name);
         header[each->name] = { { "dtype", each->dtype },
                                { "shape", each->shape },
                                { "data_offsets", { begin, end } } };

@@ -553,8 +553,8 @@ void recovery::state(archive& members)
     d_reported.state(members, "shown_", d_symmetries.size());
     d_lost.state(members);
     members("benefit", d_benefit);
-    members("unjudged", d_unjudged);
-    members("clear", d_clear);
+    members("benefit_symbols", d_unjudged);
+    members("benefit_clear", d_clear);
     members("known_in_a_row", d_known_in_a_row);
     members("resets", d_resets);
 }

@@ -6,6 +6,7 @@
 #include <boost/test/data/test_case.hpp>
 #include <boost/test/unit_test.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <thread>
@@ -281,6 +282,14 @@ BOOST_AUTO_TEST_CASE(what_is_damaged_at_its_end_changes_no_counter)
     equalizer.request_save(path);
     came.wait();
     model saved = load_model(path);
+    auto& all = saved.state.tensors;
+    all.erase(std::remove_if(all.begin(),
+                             all.end(),
+                             [](const auto& each) {
+                                 return each.name == "state.dropped" ||
+                                        each.name == "state.block_position";
+                             }),
+              all.end());
     archive members = archive::saving(saved.state, "state");
     std::uint64_t dropped = 77, position = 1 << 20;
     members("dropped", dropped);

@@ -92,4 +92,16 @@ BOOST_AUTO_TEST_CASE(what_is_no_number_is_not_saved)
     });
 }
 
+// Of two tensors with one name other readers refuse the file.
+BOOST_AUTO_TEST_CASE(a_name_is_given_once)
+{
+    tensor_file file;
+    archive to = archive::saving(file, "all");
+    double number = 0.5;
+    to("number", number);
+    BOOST_CHECK_NO_THROW(file.contents());
+    to("number", number);
+    BOOST_CHECK_THROW(file.contents(), std::logic_error);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
