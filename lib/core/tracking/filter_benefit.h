@@ -23,19 +23,31 @@ namespace gr::adann::core {
 class filter_benefit
 {
 public:
-    /*! Adds a comparison.
+    //! So many symbols come that no labels are known of.
+    void pass(std::size_t symbols);
+    //! So many known ones: the taps learn from right labels. It is not harmful after 1024 in a row.
+    void pass_known(std::size_t symbols);
+    /*! Adds a comparison, which counts by the symbols since the previous one.
      * \param with,without residual energy of the labels with the filter and without it
-     * \param symbols since the previous one */
-    void add(float with, float without, std::size_t symbols);
+     * \param is_clear whether the first is clearly less: after three in a row it is not harmful */
+    void add(float with, float without, bool is_clear);
+    //! The residuals cannot be compared.
+    void skip(bool is_clear);
     //! Whether decisions without the filter are significantly better.
     bool is_harmful() const { return d_is_harmful; }
+    //! It is used again.
     void reset() { *this = {}; }
     void state(archive& members);
 
 private:
+    void note_clear(bool is_clear);
+
     // Sums with exponential weights: of weights and of their squares, of differences and of their squares.
     float d_weights = 0, d_weights_squared = 0, d_differences = 0, d_squares = 0;
     bool d_is_harmful = false;
+    std::size_t d_symbols = 0; // since the latest comparison
+    std::size_t d_known = 0;   // known symbols in a row
+    std::size_t d_clear = 0;   // clear comparisons in a row
 };
 
 } // namespace gr::adann::core

@@ -11,7 +11,6 @@ namespace {
 constexpr float far_more = 2; // times the mean residual: no block has as much by chance
 constexpr float more =
     1.5f; // by chance few blocks have: chosen on steps of level and phase
-constexpr std::size_t clearly_needed = 3; // tests in a row: single ones are by chance
 // Of a carrier's line it is what one test knows, and the next one compares with.
 static_assert(recovery::tested_every == carrier_follower::checked_every);
 
@@ -82,9 +81,9 @@ void recovery::check(const tracked_stream& stream)
 
 void recovery::note_known_symbols(std::size_t symbols)
 {
-    // No test compares, and the taps learn from right labels.
-    if ((d_known_in_a_row += symbols) >= tested_every)
-        forget_benefit();
+    const bool was_used = is_used();
+    d_benefit.pass_known(symbols);
+    d_changes += is_used() != was_used;
     forget_loss();
     apply(recovery_event::known);
 }
@@ -181,8 +180,7 @@ void recovery::supervise(tracked_stream& stream,
                          std::size_t blocks,
                          bool may_start)
 {
-    d_unjudged += blocks * tracked_stream::block;
-    d_known_in_a_row = 0;
+    d_benefit.pass(blocks * tracked_stream::block);
     const bool seldom =
         status(stream) == tracking_state::following && !d_benefit.is_harmful();
     if (d_schedule.pass(blocks, seldom))
@@ -227,27 +225,24 @@ bool recovery::are_displaced(const tracked_stream& stream)
     return !has_known && !has_walked;
 }
 
-/* Labels that are late or rotated relative to those without the filter are not compared. If the filter's are clearly better
- * again in several tests in a row, no average is waited for. */
+// Labels that are late or rotated relative to those without the filter are not compared.
 void recovery::compare_benefit(const tracked_stream& stream, judge::verdict found)
 {
-    const std::size_t since = std::exchange(d_unjudged, 0);
-    if (!is_followed())
-        return;
-    const bool was_harmful = d_benefit.is_harmful();
-    d_clear = found == judge::verdict::clear ? d_clear + 1 : 0;
-    if (was_harmful && d_clear >= clearly_needed)
-        d_benefit.reset();
-    else if (found != judge::verdict::displaced && !d_evidence.is_rotated(stream))
+    const bool was_used = is_used(), is_clear = found == judge::verdict::clear;
+    if (!is_followed() || found == judge::verdict::displaced ||
+        d_evidence.is_rotated(stream))
+        d_benefit.skip(is_clear);
+    else
         d_benefit.add(
-            d_evidence.residual_energy(), d_evidence.unfiltered_energy(), since);
-    d_changes += d_benefit.is_harmful() != was_harmful;
+            d_evidence.residual_energy(), d_evidence.unfiltered_energy(), is_clear);
+    d_changes += is_used() != was_used;
 }
 
 void recovery::forget_benefit()
 {
-    d_changes += d_benefit.is_harmful();
+    const bool was_used = is_used();
     d_benefit.reset();
+    d_changes += is_used() != was_used;
 }
 
 void recovery::test(tracked_stream& stream,
@@ -553,9 +548,6 @@ void recovery::state(archive& members)
     d_reported.state(members, "shown_", d_symmetries.size());
     d_lost.state(members);
     members("benefit", d_benefit);
-    members("benefit_symbols", d_unjudged);
-    members("benefit_clear", d_clear);
-    members("known_in_a_row", d_known_in_a_row);
     members("resets", d_resets);
 }
 

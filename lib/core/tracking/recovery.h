@@ -31,8 +31,8 @@ namespace gr::adann::core {
  * labels with those that the network makes of the samples as they came in (label_evidence.h). What follows
  * from the residual and from a test is a table: recovery_state.h.
  *
- * Decisions are used unless the state is lost, in a pause, or where the filter makes them worse (filter_benefit.h): while it is interrupted, a burst of noise may have
- * passed that the taps are not changed by, and the network without them may have become far worse. What decides
+ * Decisions are used unless the state is lost, in a pause, or where the filter makes them worse
+ * (filter_benefit.h). They are while it is interrupted: a burst of noise may have passed that the taps are not changed by, and the network without them may have become far worse. What decides
  * otherwise, and when a stream goes on from when it was followed: lost_decisions.h.
  *
  * Every other way back, but for starting over, is a hypothesis: labels for the latest symbols, from which taps and
@@ -188,10 +188,6 @@ private:
     displacement d_displaced; // of its labels at the latest test since it was lost
     lost_decisions d_lost;
     filter_benefit d_benefit;
-    std::size_t d_unjudged = 0;       // symbols since the latest test
-    std::size_t d_known_in_a_row = 0; // symbols
-    std::size_t d_clear =
-        0; // tests in a row that found the filter's labels clearly better
     std::uint64_t d_resets = 0;
 
     // Nothing outlives a test in these.

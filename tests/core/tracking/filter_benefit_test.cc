@@ -20,7 +20,8 @@ struct comparisons {
     {
         std::normal_distribution<double> difference(mean, deviation);
         const auto relative = static_cast<float>(difference(random));
-        found.add(1 + relative, 1 - relative, symbols);
+        found.pass(symbols);
+        found.add(1 + relative, 1 - relative, false);
     }
     int until(bool harmful, double mean, double deviation)
     {
@@ -73,8 +74,10 @@ BOOST_AUTO_TEST_CASE(short_intervals_weigh_less_and_no_number_counts_nothing)
         run.add(0.2, 0.05, 128);
     BOOST_TEST(!run.found.is_harmful());
     const float none = std::numeric_limits<float>::quiet_NaN();
-    run.found.add(none, 1, 1024);
-    run.found.add(0, 0, 1024);
+    run.found.pass(1024);
+    run.found.add(none, 1, false);
+    run.found.pass(1024);
+    run.found.add(0, 0, false);
     BOOST_TEST(!run.found.is_harmful());
     for (int n = 0; n < 40; ++n) // 8.7
         run.add(0.2, 0.05, 128);
