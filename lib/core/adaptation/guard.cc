@@ -210,7 +210,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
             d_decider.decide(d_streamed, batch, d_decisions[which].data());
         }
     const std::uint8_t* used = d_decisions[d_in_use].data();
-    d_changed = d_judge->look(batch, used);
+    d_changed = d_judge->look(batch, used, apart);
     d_changes *= std::exp(-static_cast<double>(batch.count * apart) / changes_last);
     if (d_changed) {
         ++d_changes;
@@ -223,7 +223,7 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
                                      static_cast<double>(apart));
         d_refined = d_decisions[d_in_use];
         d_refiner->fade_scatter(keep);
-        d_refiner->refine(*d_judge, d_refined.data());
+        d_refiner->refine(*d_judge, d_refined.data(), apart);
         if (explained() || d_judge->noise() < d_residual_limit)
             d_judge->follow(d_refined.data());
         d_is_refined = true;

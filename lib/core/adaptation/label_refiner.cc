@@ -2,7 +2,6 @@
 #include "core/adaptation/label_refiner.h"
 
 #include "core/adaptation/time_constants.h"
-#include "core/common/cholesky.h"
 #include "core/common/split_mix.h"
 #include "core/signal/rotate.h"
 
@@ -16,10 +15,6 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr double memory = statistics_memory; // of the noise
-// Part of the residual's power that is added as white noise. Model mismatch is no stationary noise;
-// beyond the band of a matched filter, where noise is small, whitening would amplify it most.
-constexpr double white = 0.1;
 // One symbol in so many tries all other labels: more often while statistics of trials are few.
 constexpr std::size_t explored_first = 16, explored_later = 64;
 static_assert(explored_later % explored_first == 0);
@@ -63,9 +58,7 @@ label_refiner::label_refiner(const constellation& symbols,
       d_batch(batch),
       d_planes(trained.is_complex() ? 2 : 1),
       d_first(d_descent.responses().before()),
-      d_correlation(d_descent.responses().lags() + 1),
-      d_work(d_descent.responses().lags() * d_descent.responses().lags()),
-      d_prediction(d_descent.responses().lags()),
+      d_prediction(d_descent.responses().lags(), d_planes, batch * trained.sps()),
       d_rest(batch * trained.stride()),
       d_turned(d_rest),
       d_white((batch + refinement::predicted_from + simd::lanes) * trained.stride()),
@@ -87,7 +80,7 @@ label_refiner::label_refiner(const constellation& symbols,
 
 void label_refiner::reset()
 {
-    std::fill(d_correlation.begin(), d_correlation.end(), 0.0);
+    d_prediction.reset();
     d_phases.reset();
     d_amplitudes.reset();
     d_noise.reset();
@@ -110,12 +103,6 @@ void label_refiner::forget()
         d_found.number + explored_later - d_found.number % explored_later;
     d_found.assign(d_nothing);
     d_found.number = next;
-}
-
-// Factor of the sums, per batch.
-double label_refiner::fading() const
-{
-    return std::exp(-static_cast<double>(d_batch) / memory);
 }
 
 // Whether so many of the latest batch's labels are wrong that the likeliest ones fit the noise.
@@ -143,47 +130,11 @@ void label_refiner::draw_labels(const std::uint8_t* labels)
         }
 }
 
-// Adds a residual's autocorrelation.
-void label_refiner::correlate(std::size_t n)
-{
-    if (d_planes == 2)
-        times_i(d_rest.data(), n, d_turned.data());
-    const std::size_t lags = d_descent.responses().lags();
-    const double fades = fading();
-    for (std::size_t lag = 0; lag <= lags; ++lag) {
-        const auto with_later = [&](const std::vector<float>& later) {
-            return d_kernels->dot(
-                d_rest.data(), &later[lag * d_planes], (n - lag) * d_planes);
-        };
-        d_correlation[lag] =
-            fades * d_correlation[lag] +
-            std::complex<double>(with_later(d_rest),
-                                 d_planes == 2 ? -with_later(d_turned) : 0);
-    }
-}
-
-// The linear prediction of the residual, from its autocorrelation.
-void label_refiner::find_whitening()
-{
-    const std::size_t lags = d_descent.responses().lags();
-    // The normal equations of the prediction: Σ_k a(k) r(j - k) = r(j).
-    for (std::size_t j = 0; j < lags; ++j) {
-        for (std::size_t k = 0; k <= j; ++k)
-            d_work[j * lags + k] = d_correlation[j - k];
-        d_work[j * lags + j] *= 1 + white;
-        d_prediction[j] = d_correlation[j + 1];
-    }
-    const bool solved =
-        d_correlation[0].real() > 0 && solve(d_work, lags, d_prediction, 1);
-    d_found.whitening[0] = 1;
-    for (std::size_t k = 0; k < lags; ++k)
-        d_found.whitening[k + 1] =
-            solved ? -std::complex<float>(d_prediction[k]) : std::complex<float>{};
-}
-
 // Takes the gain off samples, block by block, that they have relative to the
 // waveform, both whitened as the previous batch was.
-void label_refiner::correct_gain(waveform_judge& judge, std::size_t floats)
+void label_refiner::correct_gain(waveform_judge& judge,
+                                 std::size_t floats,
+                                 std::size_t apart)
 {
     const std::size_t stride = d_descent.responses().waveform().stride();
     float* const samples = &judge.samples()[d_first * stride];
@@ -192,8 +143,10 @@ void label_refiner::correct_gain(waveform_judge& judge, std::size_t floats)
     float* const white = known_white();
     d_descent.responses().whiten(d_rest.data(), floats / d_planes, white);
     d_descent.responses().whiten(samples, floats / d_planes, d_turned.data());
-    d_phases.fade(fading());
-    d_amplitudes.fade(fading());
+    const double keep =
+        std::exp(-static_cast<double>(d_batch * apart) / statistics_memory);
+    d_phases.fade(keep);
+    d_amplitudes.fade(keep);
     residual_gains gains;
     for (std::size_t i = 0, n; i < floats; i += n) {
         const std::size_t whole = residual_gains::block * stride;
@@ -306,19 +259,20 @@ void label_refiner::find_matches(std::size_t first, std::size_t end)
     }
 }
 
-std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
+std::size_t
+label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t apart)
 {
     const std::size_t last = d_batch - d_first;
     const std::size_t samples = (last - d_first) * d_descent.responses().waveform().sps();
     judge.rest(labels, d_first, last, d_rest.data());
     if (d_found.known) {
         d_descent.use(d_found); // also after loading a checkpoint
-        correct_gain(judge, samples * d_planes);
+        correct_gain(judge, samples * d_planes, apart);
         judge.rest(labels, d_first, last, d_rest.data());
     }
-    if (!(d_correlation[0].real() > 0))
-        correlate(samples); // the first time by labels that are not refined
-    find_whitening();
+    if (!d_prediction.known()) // the first time by labels that are not refined
+        d_prediction.add(d_rest.data(), samples, d_batch * apart);
+    d_prediction.write(d_found.whitening);
     d_found.taps = judge.taps();
     if (d_found.waveform_number != judge.waveform().number()) {
         d_found.table = judge.waveform().now().table();
@@ -339,7 +293,7 @@ std::size_t label_refiner::refine(waveform_judge& judge, std::uint8_t* labels)
     if (d_search.is_coupled() || !many_wrong())
         draw_labels(labels);
     judge.rest(d_drawn.data(), d_first, last, d_rest.data());
-    correlate(samples);
+    d_prediction.add(d_rest.data(), samples, d_batch * apart);
     const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
@@ -449,9 +403,7 @@ float label_refiner::find_power_along(const std::uint8_t* labels)
 
 void label_refiner::state(archive& members)
 {
-    members.numbers("correlation",
-                    reinterpret_cast<double*>(d_correlation.data()),
-                    { d_correlation.size(), 2 });
+    members("prediction", d_prediction);
     members("known", d_found.known);
     members("number", d_found.number);
     for (const auto& [name, filter] :

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/label_descent.h"
+#include "core/adaptation/noise_prediction.h"
 #include "core/adaptation/pattern_bias.h"
 #include "core/adaptation/residual_drift.h"
 #include "core/adaptation/residual_scatter.h"
@@ -26,8 +27,8 @@ namespace gr::adann::core {
  *
  * The waveform is the judge's, passed through its filter, which is then fitted again to the
  * changed labels. The gain of each block of 16 symbols, amplitude and phase, is corrected
- * (residual_gains). The residual is whitened by a linear prediction over three symbols,
- * estimated from the refined labels of some 8192 latest symbols. Nothing is allocated after construction. */
+ * (residual_gains). The residual is whitened by a linear prediction over three symbols
+ * (noise_prediction), estimated from the refined labels. Nothing is allocated after construction. */
 class label_refiner
 {
 public:
@@ -39,8 +40,10 @@ public:
 
     /*! \param judge after look() at the batch, whose samples are rotated back
      * \param labels of the batch, refined on return, except for some at its ends
+     * \param apart batches of the stream since the previous one, this one included
      * \return number of changes */
-    std::size_t refine(waveform_judge& judge, std::uint8_t* labels);
+    std::size_t
+    refine(waveform_judge& judge, std::uint8_t* labels, std::size_t apart = 1);
     //! The signal that the latest batch was refined by, for refining the symbols that follow.
     const refinement& found() const { return d_found; }
     //! Error probability of each label of the latest batch, by the likelihoods of the labels
@@ -88,10 +91,7 @@ private:
 
     bool many_wrong() const;
     void draw_labels(const std::uint8_t* labels);
-    void correlate(std::size_t samples);
-    void find_whitening();
-    void correct_gain(waveform_judge& judge, std::size_t floats);
-    double fading() const;
+    void correct_gain(waveform_judge& judge, std::size_t floats, std::size_t apart);
     std::size_t descend(std::uint8_t* labels);
     template <typename Changed>
     void search_sequences(const label_descent::stretch& all,
@@ -115,7 +115,7 @@ private:
     const simd::kernels* d_kernels;
     const std::size_t d_batch, d_planes;
     const std::size_t d_first; // first symbol whose residual is known
-    std::vector<std::complex<double>> d_correlation, d_work, d_prediction;
+    noise_prediction d_prediction;
     std::vector<float> d_rest, d_turned,
         d_white; // residual; it times i, or whitened samples; whitened
     std::vector<label_descent::match> d_matches;

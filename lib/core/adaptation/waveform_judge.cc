@@ -76,7 +76,9 @@ float waveform_judge::noise() const
                          : d_waveform.now().noise();
 }
 
-bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
+bool waveform_judge::look(const feature_view& batch,
+                          const std::uint8_t* labels,
+                          std::size_t apart)
 {
     const std::size_t stride = d_waveform.now().stride();
     for (std::size_t i = 0; i < d_batch; ++i)
@@ -94,9 +96,12 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     if (changed)
         reset();
     d_symbols += d_batch;
-    fade(d_gram);
-    fade(d_moments);
-    fade(d_sums);
+    const double keep = std::exp(-static_cast<double>(d_batch * apart) / channel_memory);
+    for (auto* const sums : { &d_gram, &d_moments })
+        for (auto& sum : *sums)
+            sum *= keep;
+    for (double& sum : d_sums)
+        sum *= keep;
     d_gram_before = d_gram;
     d_moments_before = d_moments;
     gather();
@@ -106,14 +111,6 @@ bool waveform_judge::look(const feature_view& batch, const std::uint8_t* labels)
     if (!std::isfinite(d_sums[0])) // later sums would not be finite either
         reset();
     return changed;
-}
-
-template <typename values>
-void waveform_judge::fade(values& sums) const
-{
-    const double keep = std::exp(-static_cast<double>(d_batch) / channel_memory);
-    for (auto& sum : sums)
-        sum *= keep;
 }
 
 // Adds all windows of `taps` expected samples of the batch to the least squares.

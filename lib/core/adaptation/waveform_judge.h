@@ -49,8 +49,10 @@ public:
 
     /*! Takes a batch of the given size, and updates the filter.
      * \param labels decisions of the network in use
+     * \param apart batches of the stream since the previous one, this one included
      * \return whether the signal has changed */
-    bool look(const feature_view& batch, const std::uint8_t* labels);
+    bool
+    look(const feature_view& batch, const std::uint8_t* labels, std::size_t apart = 1);
     /*! Repeats the filter's update with other labels of look()'s batch.
      * \param labels better labels of the batch */
     void relearn(const std::uint8_t* labels);
@@ -94,8 +96,6 @@ public:
     void state(archive& members);
 
 private:
-    template <typename values>
-    void fade(values& sums) const;
     void gather();
     void gather_wave();
     void solve_filter();

@@ -214,4 +214,36 @@ BOOST_DATA_TEST_CASE(a_restored_one_goes_on_to_the_bit, data::make(kinds), kind)
     }
 }
 
+/* Noise of one spectrum, then skipped batches, then noise of another one. A prediction that has seen the second noise
+ * alone is the same but for gains that are corrected; one without the pause differs by an average of the two. */
+BOOST_AUTO_TEST_CASE(noise_before_skipped_batches_is_forgotten)
+{
+    nonlinear_link received("pam4", 2, false, 9);
+    received.send(12 * batch, 4);
+    std::mt19937 random(10);
+    std::normal_distribution<float> normal(0, 0.1f);
+    const std::size_t changes = (received.margin + 6 * batch) * received.trained.stride();
+    float last = 0;
+    for (std::size_t i = 0; i < received.samples.size(); ++i) {
+        const float next = normal(random);
+        received.samples[i] += i < changes ? next - last : next + last;
+        last = next;
+    }
+    const auto whitening = [&](std::size_t from, std::size_t apart) {
+        waveform_judge judge(received.trained, received.window, batch);
+        label_refiner refiner(received.symbols, received.trained, batch);
+        for (std::size_t k = from; k < 12; ++k) {
+            std::vector<std::uint8_t> labels(received.sent(k * batch),
+                                             received.sent(k * batch) + batch);
+            judge.look(received.view(k * batch), labels.data());
+            refiner.refine(judge, labels.data(), k == 6 ? apart : 1);
+        }
+        return refiner.found().whitening;
+    };
+    const auto alone = whitening(6, 1), paused = whitening(0, 1000),
+               mixed = whitening(0, 1);
+    BOOST_TEST(std::abs(alone[1] - paused[1]) < 0.05f);
+    BOOST_TEST(std::abs(alone[1] - mixed[1]) > 0.15f);
+}
+
 BOOST_AUTO_TEST_SUITE_END()

@@ -115,6 +115,31 @@ BOOST_AUTO_TEST_CASE(a_signal_that_changes_is_noticed_and_learnt_anew)
     BOOST_TEST(judge.noise() < 0.07f); // 0.05 from before, 0.02 from the echo
 }
 
+// Before 100 skipped batches another channel: its sums count exp(-12) and less.
+BOOST_AUTO_TEST_CASE(a_channel_before_skipped_batches_is_forgotten)
+{
+    nonlinear_link received("pam4", 2, false, 9);
+    received.send(8 * batch, 4);
+    const std::size_t changes = (received.margin + 6 * batch) * received.trained.stride();
+    for (std::size_t i = changes; i-- > 1;)
+        received.samples[i] += 0.2f * received.samples[i - 1];
+    const auto taps = [&](std::size_t from, std::size_t apart) {
+        waveform_judge judge(received.trained, received.window, batch);
+        for (std::size_t k = from; k < 8; ++k)
+            judge.look(
+                received.view(k * batch), received.sent(k * batch), k == 6 ? apart : 1);
+        return judge.taps();
+    };
+    const auto alone = taps(6, 1), paused = taps(0, 100), mixed = taps(0, 1);
+    float difference = 0, without = 0;
+    for (std::size_t k = 0; k < alone.size(); ++k) {
+        difference = std::max(difference, std::abs(alone[k] - paused[k]));
+        without = std::max(without, std::abs(alone[k] - mixed[k]));
+    }
+    BOOST_TEST(difference < 1e-3f);
+    BOOST_TEST(without > 0.05f);
+}
+
 BOOST_AUTO_TEST_CASE(a_judge_goes_on_from_its_state_to_the_bit)
 {
     nonlinear_link received("16qam", 2, true, 7);
