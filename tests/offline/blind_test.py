@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+from gnuradio import adann
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_coherent, simulate_vcsel
@@ -121,6 +122,17 @@ def test_noise_is_refused(name, symbols):
     # A few symbols may happen to be decided alike, in one of ten draws.
     with pytest.raises(ValueError, match=f"no linear equalizer finds {name} in the capture|all 2000 are decided alike"):
         blind_labels(features, constellation, constellation.is_complex)
+
+
+def test_windows_as_long_as_the_blocks_are_taken_and_no_longer_ones():
+    most, pam2 = core.most_blind_samples, core.constellation("pam2")
+    with pytest.raises(ValueError, match=f"samples of a window is {most + 1}, allowed: 1 to {most}"):
+        adann.equalizer(constellation="pam2", sps=3, half_window=85, complex=False)
+    for is_complex in False, True:
+        with pytest.raises(ValueError, match=f"window has {most + 1} samples, allowed of a blind start: up to {most}"):
+            blind_labels(np.ones((1000, (most + 1) * (1 + is_complex)), np.float32), pam2, is_complex)
+        with pytest.raises(ValueError, match="999 symbols are too few"):
+            blind_labels(np.ones((999, most * (1 + is_complex)), np.float32), pam2, is_complex)
 
 
 def test_too_few_symbols_are_refused():

@@ -7,6 +7,7 @@
 #include "core_python.h"
 #include "settings.h"
 
+#include "core/adaptation/blind_start.h"
 #include "core/adaptation/learner.h"
 #include "core/adaptation/replay.h"
 #include "core/network/decider.h"
@@ -41,6 +42,8 @@ std::vector<std::uint8_t> decided(const learner& by, const feature_view& view)
 
 void bind_adaptation(py::module& m)
 {
+    m.attr("most_blind_samples") = blind_start::most_samples;
+
     py::class_<learner>(
         m,
         "learner",

@@ -49,9 +49,12 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the equalizer's decisions
     have by themselves, of an open eye that of an equalizer taught by the slicer's. Labels are right up to one of the
-    constellation's symmetries, which the signal does not show. Raises ValueError where no such equalizer finds the
-    constellation.
+    constellation's symmetries, which the signal does not show. Raises ValueError for windows of more than
+    core.most_blind_samples samples, as of the block, and where no such equalizer finds the constellation.
     """
+    window = features.shape[1] // (1 + is_complex)
+    if window > core.most_blind_samples:
+        raise ValueError(f"a window has {window} samples, allowed of a blind start: up to {core.most_blind_samples}")
     part = len(features) if part is None else part
     if part < FEWEST:
         raise ValueError(f"{part} symbols are too few for a blind start, allowed: from "

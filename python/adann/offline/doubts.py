@@ -20,7 +20,7 @@ from ..captures.timing import find_symbol_rate
 from .blind import APART
 from .conventional import linear_equalizer
 from .guess import COMPLEX, REAL, Candidate, candidates, name_of
-from .training import check_kind, check_window, feature_view
+from .training import check_kind, feature_view
 
 _LONGEST = 1 << 17    # symbols that are looked at
 _SAME_RATE = 1e-3     # relative: less than a clock may be off
@@ -43,13 +43,12 @@ def doubts(samples: npt.NDArray, constellation: core.constellation, sps: int,
     """A sentence for each thing that is wrong with a blind start, as far as the samples show; [] if nothing.
 
     samples: float32 or complex64 (n,), believed to have sps samples a symbol of this constellation; bursts: of them, if
-    they are known. Raises ValueError for real samples of a complex constellation, and a window beyond 512 samples.
+    they are known. Raises ValueError for real samples of a complex constellation.
     Looked at: power over time, the symbol rate's line, a carrier's line, classes that do not occur, whether I and Q
     differ in their filters, and whether decisions of a blind linear equalizer have more room in another constellation.
     An inverted spectrum shows in no signal without labels. data_doubts is for the data.
     """
     check_kind(samples, constellation)
-    check_window(sps, half_window)
     finite = np.isfinite(samples[:_LONGEST * sps])
     if bursts:
         samples = np.concatenate([normalized(samples[burst.first // sps * sps:burst.end // sps * sps])

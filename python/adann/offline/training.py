@@ -33,7 +33,6 @@ from .learners import CoreLearner, TorchLearner
 
 BACKENDS = ("core", "torch")
 STARTS = {"random": ("random",), "either": ("random", "linear")}  # what each network starts from
-_LONGEST_WINDOW = 512  # samples of a blind start, as of the block's
 _CALIBRATION = 4096  # symbols: of fewer that were not trained on, all are taken
 _FEWEST_FOR_WAVEFORM = 200  # symbols
 _HELD_BACK = 16384  # symbols at most
@@ -182,8 +181,6 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     check_kind(samples, symbols)
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
-    if labels is None:
-        check_window(sps, half_window)
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
     model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
                        f"{settings}{', blind' * (labels is None)}")
@@ -233,14 +230,6 @@ def check_kind(samples: npt.NDArray, constellation: core.constellation) -> None:
     """Raises ValueError for real samples of a complex constellation."""
     if constellation.is_complex and not np.iscomplexobj(samples):
         raise ValueError(f"constellation {name_of(constellation)} needs complex samples, these are real")
-
-
-def check_window(sps: int, half_window: int) -> None:
-    """Raises ValueError for a window that a blind start refuses."""
-    most = (_LONGEST_WINDOW // sps - 1) // 2
-    if half_window > most:
-        raise ValueError(f"half-window is {half_window}, allowed of a blind start: up to {most} at {sps} samples a "
-                         f"symbol, a window of {_LONGEST_WINDOW} samples")
 
 
 def within(bursts: Sequence[Burst], count: int, sps: int, first: int = 0) -> slice | npt.NDArray[np.int64]:

@@ -25,7 +25,7 @@ from .guess import candidates
 from .report import new_figure, save_figure
 from .resample import find_rate, resample, resample_offset, without_carrier
 from .scope import Measured
-from .training import TrainingSettings, check_window, feature_view, own_samples, train, within
+from .training import TrainingSettings, feature_view, own_samples, train, within
 
 _BLIND = 2000    # symbols that a blind start is given, where the record has them
 _LARGEST_FRACTION = 0.5
@@ -95,8 +95,6 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     progress: called as progress(text, part done from 0 to 1). stop: see training.train; asked between the stages, too.
     Raises ValueError where something is not found or too few symbols are, KeyboardInterrupt if it was stopped.
     """
-    if capture.reference is None:
-        check_window(sps, half_window)
     tell = progress or (lambda text, part: None)
 
     def begin(text: str, part: float) -> None:
