@@ -73,6 +73,31 @@ def test_a_file_of_the_core_includes_only_rooms_below_its_own(path):
     assert violations_of_core(path.parent.name, path.read_text()) == []
 
 
+def spoken(text):
+    """The strings of a Python file, without its docstrings."""
+    for node in ast.walk(ast.parse(text)):
+        if not isinstance(node, ast.Expr):
+            yield from (each.value for each in ast.iter_child_nodes(node)
+                        if isinstance(each, ast.Constant) and isinstance(each.value, str))
+
+
+def options_in(text):
+    """Options of the command line that strings name, but for those of a whole command."""
+    return [option for each in spoken(text)
+            for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", re.sub(r"adann \w+( --[a-z-]+)*", "", each))]
+
+
+@pytest.mark.parametrize("path", files("python/adann", *(f"{room}/*.py" for room in (
+    "captures", "blocks", "links", "offline"))))
+def test_what_python_calls_names_no_options_of_the_command_line(path):
+    assert options_in(path.read_text()) == []
+
+
+def test_options_are_found():
+    text = '"""--no"""\nraise ValueError(f"{x}; --baud {x}", "adann resample --sps 4: a -- b --c-d")'
+    assert sorted(options_in(text)) == ["--baud", "--c-d"]
+
+
 @pytest.mark.parametrize("path", files("python/adann", "*/*.py"))
 def test_a_module_imports_only_rooms_below_its_own(path):
     assert violations_of_python(path.parent.name, path.read_text()) == []

@@ -130,7 +130,7 @@ def test_raw_numbers_of_any_name(tmp_path, kind, dtype):
 
 @pytest.mark.parametrize("kind, size, said", [
     ("i17", 8, "type is i17, allowed: i8"), ("f16", 8, "type is f16, allowed"), ("cf32", 12, "not cf32: 12 bytes"),
-    (None, 8, "--type cf32, ci16")])
+    (None, 8, "give their type: cf32, ci16")])
 def test_raw_numbers_that_do_not_fit_are_named(tmp_path, kind, size, said):
     (tmp_path / "rx.dis").write_bytes(bytes(size))
     with pytest.raises(ValueError, match=said):

@@ -116,9 +116,9 @@ def test_a_truncated_file_is_read_to_its_last_whole_sample_and_noted(tmp_path):
 
 
 @pytest.mark.parametrize("content, said", [
-    (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "type, as in --type ci16 --sample-rate 48000"),
-    (riff(I16)[:40], "type, as in --type ci16"), (riff(I16, fmt=kind(7777)), "type, as in --type ci16"),
-    (b"ID3\3" + bytes(200), "not a .wav; for raw numbers give the type"), (b"OggS" + bytes(200), "not a .wav")])
+    (riff(b""), "no samples"), (b"RIFFabcd" + bytes(40), "give their type, such as ci16, and the sample rate"),
+    (riff(I16)[:40], "give their type, such as ci16"), (riff(I16, fmt=kind(7777)), "give their type, such as ci16"),
+    (b"ID3\3" + bytes(200), "not a .wav; for raw numbers give their type"), (b"OggS" + bytes(200), "not a .wav")])
 def test_what_is_no_samples_is_refused(tmp_path, content, said):
     with pytest.raises(ValueError, match=f"a.wav: .*{said}") as error:
         read(tmp_path, content)

@@ -8,6 +8,7 @@ import pytest
 from captures.timing_test import PAM4, QPSK, modulated
 from click.testing import CliRunner
 from gnuradio.adann.captures.files import read_capture, write_capture
+from gnuradio.adann.captures.timing import Clock, NoClockError, SymbolRateError
 from gnuradio.adann.cli import main
 from gnuradio.adann.offline import resample as module
 from gnuradio.adann.offline.resample import resample, resample_channels
@@ -182,18 +183,58 @@ def test_the_command_finds_the_rate_and_notes_it(tmp_path):
 
 def test_a_symbol_rate_above_the_sample_rate_is_refused():
     samples = modulated(PAM4, 8)[0].astype(np.float32)
-    with pytest.raises(ValueError, match=r"symbol rate is 3 \(--baud\), allowed: up to the sample rate, 2"):
+    with pytest.raises(SymbolRateError, match="symbol rate is 3, allowed: up to the sample rate, 2$"):
         resample(samples, 2, 3, 2)
-    with pytest.raises(ValueError, match="symbol rate is 3 "):
+    with pytest.raises(SymbolRateError, match="symbol rate is 3, "):
         resample_channels([samples, samples], 2, 3)
 
 
 def test_a_symbol_rate_that_is_too_far_off_is_refused():
     samples = modulated(PAM4, 8, noise=0.01)[0].astype(np.float32)
-    with pytest.raises(ValueError, match=r"clock is -0\.6. % off, allowed: up to 0\.5 %; --baud 1\.0065 may be wrong"):
+    said = r"clock is -0\.6. % off, allowed: up to 0\.5 %; the symbol rate 1\.0065 may be wrong$"
+    with pytest.raises(SymbolRateError, match=said):
         resample(samples, 8, 1.0065, 4)
-    with pytest.raises(ValueError, match=r"no symbol clock stands out.*; --baud 1\.3 may be wrong"):
+    with pytest.raises(NoClockError, match=r"no symbol clock stands out.*; the symbol rate 1\.3 may be wrong$"):
         resample(samples, 8, 1.3, 4)
+
+
+def test_a_clock_that_is_gone_once_its_rate_is_corrected_names_the_rate(monkeypatch):
+    """A second search, at the corrected rate, may find none."""
+    samples, found = modulated(PAM4, 8)[0].astype(np.float32), []
+
+    def find_clock(*_):
+        if found:
+            raise NoClockError("no symbol clock stands out")
+        found.append(Clock(0.0, 1e-3, 0.0, 100.0))
+        return found[0]
+
+    monkeypatch.setattr(module, "find_clock", find_clock)
+    for run in lambda: resample(samples, 8, 1, 4), lambda: resample_channels([samples, samples], 8, 1, 4):
+        found.clear()
+        with pytest.raises(NoClockError, match="^no symbol clock stands out; the symbol rate 1 may be wrong$"):
+            run()
+
+
+@pytest.mark.parametrize("baud, said", [
+    (9, "symbol rate is 9, allowed: up to the sample rate, 8"),
+    (1.3, "no symbol clock stands out.*; the symbol rate 1.3 may be wrong")])
+def test_the_command_names_the_option(tmp_path, baud, said):
+    modulated(PAM4, 8, noise=0.01)[0].astype(np.float32).tofile(tmp_path / "a.f32")
+    result = adann("resample", tmp_path / "a.f32", "--sample-rate", 8, "--baud", baud, "-o", tmp_path / "rx")
+    assert re.fullmatch(rf"adann: \S+a\.f32: {said} \(--baud\)\n", result.stderr), result.stderr
+
+
+def test_no_error_of_the_clock_is_known_by_its_words(monkeypatch):
+    """A record at the wanted rate is taken as it is where no clock stands out, whatever the error says."""
+    samples = modulated(PAM4, 4)[0].astype(np.float32)
+
+    def find_clock(*_):
+        raise NoClockError("nothing")
+
+    monkeypatch.setattr(module, "find_clock", find_clock)
+    assert "taken as they are" in resample(samples, 4, 1, 4).said[-1]
+    with pytest.raises(NoClockError, match="^nothing; the symbol rate 1 may be wrong$"):
+        resample(samples, 8, 1, 4)
 
 
 @pytest.mark.parametrize("command", ["resample", "try"])

@@ -172,9 +172,9 @@ assert "torch" not in sys.modules
 
 @pytest.mark.parametrize("name, believed, said", [
     ("pam4", "pam4", ""), ("qpsk", "qpsk", ""), ("gr:16qam", "gr:16qam", ""),
-    ("gr:qpsk", "qpsk", "lie as those of --constellation gr:qpsk"),
-    ("qpsk", "gr:qpsk", "lie as those of --constellation qpsk"),
-    ("gr:8psk", "8psk", "lie as those of --constellation gr:8psk")])
+    ("gr:qpsk", "qpsk", "lie as those of gr:qpsk"),
+    ("qpsk", "gr:qpsk", "lie as those of qpsk"),
+    ("gr:8psk", "8psk", "lie as those of gr:8psk")])
 def test_labels_that_do_not_lie_as_the_constellation_has_them_are_told(name, believed, said):
     """Interference and noise do not matter, nor do a rotation and a delay."""
     samples, labels = channel(name, 2, count=5000, delay=4)

@@ -181,7 +181,7 @@ def _read_rigolwfm(path):
         model = detect_model(str(path))
     except Parse_WFM_Error as error:
         raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, Infiniium .h5, and what RigolWFM reads; "
-                         "for raw numbers give the type: --type cf32, ci16 (I and Q in turn), f32 or i16") from error
+                         "for raw numbers give their type: cf32, ci16 (I and Q in turn), f32, i16 ...") from error
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # it prints what it then raises
             wfm = Wfm.from_file(str(path), model)

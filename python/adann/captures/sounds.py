@@ -18,7 +18,7 @@ from .notes import note
 
 _ORDERS = {b"RIFF": "little", b"RF64": "little", b"RIFX": "big"}
 _SAMPLES = ("PCM", "FLOAT", "DOUBLE", "ULAW", "ALAW")  # how libsndfile's names of them begin
-_RAW = "for raw numbers give the type, as in --type ci16 --sample-rate 48000"
+_RAW = "for raw numbers give their type, such as ci16, and the sample rate"
 _NO_LENGTH = 0x7FFF0000  # bytes from which on a length is what programs write that do not know it
 _REST = 0.01  # of the samples: what may follow them and be nothing
 

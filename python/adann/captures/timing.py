@@ -44,6 +44,14 @@ _CLEAR_PHASE = 12         # of a line at a known frequency: chance gives as much
 _CLEAR_CLOCK = 30         # likewise, among up to 10^5 frequencies: chance gives about 15
 
 
+class SymbolRateError(ValueError):
+    """No symbol rate stands out, or the one given is not that of the samples."""
+
+
+class NoClockError(SymbolRateError):
+    """No symbol clock stands out."""
+
+
 @dataclass
 class Line:
     """Of a record's slope's power. frequency: cycles per sample; clearness: its power over the median of those near it;
@@ -63,7 +71,7 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     has one; its power is given relative to the median of
     those near it. Where the record as a whole has none it is looked for in shorter and shorter windows, as of a packet
     in noise. What repeats, as idle words do, has lines of its own: there the rate is that of what does not. Raises
-    ValueError where no line stands out.
+    ValueError for fewer samples, SymbolRateError where no line stands out.
     """
     line = find_line(samples)
     fresh = _without_repeats(samples)
@@ -95,8 +103,8 @@ def find_line(samples: npt.NDArray) -> Line:
         clearest = max((clearest, *(_line(samples, end - length, end) for end in ends)),
                        key=lambda line: line.clearness)
     if not clearest.clearness > _LEAST_CLEAR:
-        raise ValueError("no symbol rate stands out: the clearest line in the slope's power is "
-                         f"{clearest.clearness:.0f} times what is around it (needed: {_LEAST_CLEAR}); give --baud")
+        raise SymbolRateError("no symbol rate stands out: the clearest line in the slope's power is "
+                              f"{clearest.clearness:.0f} times what is around it (needed: {_LEAST_CLEAR})")
     return clearest
 
 
@@ -195,7 +203,7 @@ def find_clock(samples: npt.NDArray | list[npt.NDArray], sps: int, longest: int 
     the power of all together, which is the same however transmitters turn in them, or of the one that is clearest; or,
     where transmitters half a symbol apart hide each other's clock in these, of two channels' sums and differences.
     sps: 3 or more; longest: symbols, from the first on, that are looked at; None: all. Raises ValueError for
-    fewer, and where no clock stands out.
+    fewer, and NoClockError.
     """
     channels = samples if isinstance(samples, list) else [samples]
     size = min(channel.size for channel in channels)
@@ -214,8 +222,8 @@ def find_clock(samples: npt.NDArray | list[npt.NDArray], sps: int, longest: int 
         found = _found([_turning(each, sps, blocks, together, rough) for each in _combined(channels)], length)
     clearness, peak, turning = found[0] if found[0][0] > _CLEAR_POWER else max(found, key=lambda each: each[0])
     if not clearness > _CLEAR_CLOCK:
-        raise ValueError(f"no symbol clock stands out: its line is {clearness:.0f} times what is "
-                         f"around it (needed: {_CLEAR_CLOCK})")
+        raise NoClockError(f"no symbol clock stands out: its line is {clearness:.0f} times what is "
+                           f"around it (needed: {_CLEAR_CLOCK})")
     offset = scipy.fft.fftfreq(length)[peak] / (_BLOCK * together)
     # The middle of a block's symbols, and from there the straight line through the blocks' phases.
     times = _BLOCK * together * (np.arange(blocks) + 0.5) - 0.5

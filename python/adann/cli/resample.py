@@ -14,6 +14,7 @@ from .terminal import (
     check_outputs,
     part_options,
     recording_options,
+    settled,
     symbol_rate_of,
 )
 
@@ -74,7 +75,8 @@ def resample(capture: str, sps: int, baud: float | None, sample_rate: float | No
             record.samples, said = without_carrier(record.samples, rate, scratch)
         if not baud:
             baud, sentence, doubt = find_rate(record.samples, rate)
-            said += [f"doubtful: {doubt}"] * bool(doubt) + [sentence]
+            said += [f"doubtful: {settled(doubt)}"] if doubt else []
+            said.append(sentence)
         parts = [cut(each, skip, symbols, rate / baud).samples for each in records]
         channels = resample_channels(parts, rate, baud, sps, scratch) if len(parts) > 1 else [
             resample_record(parts[0], rate, baud, sps, clock_recovery, carrier, bursts, threshold, scratch)]

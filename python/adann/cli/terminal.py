@@ -19,6 +19,7 @@ import click
 
 from .. import core
 from ..captures.notes import CaptureWarning
+from ..offline.uncertain import Uncertain
 from . import interrupts
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _BYTE = 0xdc00  # os.fsdecode makes this and the byte of what is no UTF-8 (PEP 383)
 _POINTS = "gnuradio.adann.points"  # in click's context: the file of --constellation
+_SETTLES = {"symbol_rate": ": --baud settles it", "constellation": ": --constellation settles it",
+            "reference": ": --reference with known symbols settles it", "fraction": " (--fraction)",
+            "skip": ": --skip and --symbols choose a part", "": ""}
 
 
 class ProgressLines:
@@ -129,6 +133,11 @@ def symbol_rate_of(record: Capture, baud: float | None) -> float | None:
     return baud
 
 
+def settled(sentence: str) -> str:
+    """A sentence on what may be wrong, and the option that settles it; others as they are."""
+    return sentence + _SETTLES[sentence.settled_by if isinstance(sentence, Uncertain) else ""]
+
+
 def part_options(command: Callable) -> Callable:
     """--skip and --symbols: the part of a capture that is used."""
     command = click.option("--symbols", type=Whole(1), metavar="N",
@@ -184,11 +193,15 @@ def notes_told() -> Iterator[None]:
 
 @contextlib.contextmanager
 def about(*paths: object) -> Iterator[None]:
-    """Put the files' names before what is said to be wrong with their contents."""
+    """Put the files' names before what is said to be wrong with their contents, and --baud after what is with the
+    symbol rate."""
     try:
         yield
     except ValueError as error:
-        raise ValueError(f"{', '.join(map(str, paths))}: {error}") from error
+        from ..captures.timing import SymbolRateError
+
+        option = " (--baud)" * isinstance(error, SymbolRateError)
+        raise ValueError(f"{', '.join(map(str, paths))}: {error}{option}") from error
 
 
 def printable(text: object) -> str:

@@ -8,7 +8,7 @@ import click
 
 from .. import core
 from . import interrupts
-from .terminal import Finite, Whole, about, check_outputs, constellation_option, part_options, progress_bar
+from .terminal import Finite, Whole, about, check_outputs, constellation_option, part_options, progress_bar, settled
 
 _FAR = 10  # times what wrong labels may account for, as estimated
 _FEW = 1000  # symbols to train on
@@ -121,7 +121,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
                                                **given)
         doubtful = doubts(record.samples, constellation, sps, half_window, record.bursts) if blind else []
     for sentence in doubtful:
-        click.echo(f"warning: {sentence}")
+        click.echo(f"warning: {settled(sentence)}")
     with about(*filter(None, (capture, reference))), progress_bar("training",
                                                                   settings.most_epochs) as update:
         trained = train_network(record.samples, labels, constellation, sps, half_window, settings,
@@ -162,7 +162,7 @@ def train(capture: str, reference: str | None, blind: bool, constellation: core.
     if trained.part < _FEW:
         click.echo(f"warning: {trained.part} symbols are few to train on: {_FEW} and more are better (--fraction)")
     for sentence in data_doubts(trained.labels, trained.part, constellation.size):
-        click.echo(f"warning: {sentence}")
+        click.echo(f"warning: {settled(sentence)}")
     linear = trained.conventional.get("linear equalizer")
     if blind and trained.test:
         expected = wrong_decisions(constellation, trained.blind_ratio, trained.test.symbols)

@@ -19,6 +19,7 @@ from .terminal import (
     part_options,
     progress_bar,
     recording_options,
+    settled,
     symbol_rate_of,
 )
 
@@ -94,9 +95,9 @@ def try_capture(files: tuple[str, ...], reference: str | None, constellation: co
     write_page(page, [(Path(files[0]).name, trial.scope, trial.rates, trial.scored)])
 
     if trial.doubtful:
-        click.echo(f"doubtful: {'; '.join(trial.doubtful)}")
+        click.echo(f"doubtful: {'; '.join(map(settled, trial.doubtful))}")
     for sentence in trial.said:
-        click.echo(sentence)
+        click.echo(settled(sentence))
     columns = ["refuted by the samples"] if trial.blind else ["symbol errors", "BER", "95 % interval"]
     table = Table("", *(Column(name, justify="right") for name in ("symbols", *columns)))
     for row in trial.rows:

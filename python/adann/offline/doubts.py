@@ -21,6 +21,7 @@ from .blind import APART
 from .conventional import linear_equalizer
 from .guess import COMPLEX, REAL, Candidate, candidates, name_of
 from .training import check_kind, feature_view
+from .uncertain import Uncertain
 
 _LONGEST = 1 << 17    # symbols that are looked at
 _SAME_RATE = 1e-3     # relative: less than a clock may be off
@@ -148,8 +149,8 @@ def uneven(errors: npt.NDArray, half_distance: float) -> Iterator[str]:
         return
     less = np.mean(power > max(_LESS * np.median(power), half_distance**2 / _UNDECIDED))
     if less > _FEW_STRETCHES:
-        yield (f"{100 * less:.0f} % of the symbols have {_LESS} times the error of the others (pauses, a fade, "
-               "another signal?): --skip and --symbols choose a part")
+        yield Uncertain(f"{100 * less:.0f} % of the symbols have {_LESS} times the error of the others (pauses, a "
+                        "fade, another signal?)", "skip")
 
 
 def kurtosis_off(candidate: Candidate) -> float:
@@ -220,6 +221,6 @@ def _unseen(labels, part, size):
     there = np.unique(patterns[part:])
     new = 1 - seen[patterns[part:]].mean()
     if new > _NEW:
-        yield (f"{100 * new:.1f} % of what follows the part that is trained on are patterns of {length} symbols "
-               f"that do not "
-               f"occur in it ({seen[there].sum()} of {there.size} do): train on more, --fraction")
+        yield Uncertain(f"{100 * new:.1f} % of what follows the part that is trained on are patterns of {length} "
+                        f"symbols that do not occur in it ({seen[there].sum()} of {there.size} do): more symbols to "
+                        "train on would hold them", "fraction")

@@ -42,7 +42,7 @@ def excess_kurtosis(values: npt.NDArray) -> float:
 
 
 def name_of(constellation: core.constellation) -> str:
-    """Its name as --constellation takes it, GNU Radio's own (gr:8psk) among them; of other points what they are."""
+    """Its name as core.constellation takes it, GNU Radio's own (gr:8psk) among them; of other points what they are."""
     for name in (*REAL, *COMPLEX, *core.constellation.names(), *core.constellation.in_tree()):
         other = core.constellation(name)
         alike = other.size == constellation.size and other.is_offset == constellation.is_offset

@@ -24,8 +24,9 @@ from ..captures.bursts import Gated, find_bursts
 from ..captures.carrier import find_carrier, moving_phase, steady_phase
 from ..captures.sigmf import Burst
 from ..captures.statistics import Normalized, portions, release
-from ..captures.timing import CLEAR, find_clock, find_phase, find_symbol_rate
+from ..captures.timing import CLEAR, NoClockError, SymbolRateError, find_clock, find_phase, find_symbol_rate
 from .arrays import array_sink, array_source
+from .uncertain import Uncertain
 
 _LEAST = 4            # samples a symbol at which the clock is looked for
 _DRIFTS = 0.02        # symbols over the whole record: an offset of the clock that is taken out
@@ -72,14 +73,14 @@ def _lost(samples):
     return [f"{lost} of {samples.size} samples are not finite: taken as 0"] if lost else []
 
 
-def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str, str]:
-    """The symbol rate in the unit of the sample rate (1: not known), a sentence, and another one on what is doubtful
-    about it, "" if nothing is. Raises ValueError where no rate stands out."""
+def find_rate(samples: npt.NDArray, sample_rate: float) -> tuple[float, str, Uncertain | None]:
+    """The symbol rate in the unit of the sample rate (1: not known), a sentence, and one on what is doubtful about it,
+    if anything is. Raises SymbolRateError where no rate stands out."""
     found, clearness = find_symbol_rate(samples)
     told = f"{found * sample_rate:.9g} a second, " if sample_rate != 1 else ""
     line = f"{1 / found:.6g} samples a symbol (line {clearness:.0f} times what is around it)"
     return found * sample_rate, f"symbol rate found: {told}{line}", (
-        "" if clearness > CLEAR else f"the symbol rate, {told}{line}: --baud settles it")
+        None if clearness > CLEAR else Uncertain(f"the symbol rate, {told}{line}", "symbol_rate"))
 
 
 def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: int = 4,
@@ -94,8 +95,8 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
     the middles of its symbols, its carrier and its power; threshold: as of bursts.find_bursts.
     scratch: a folder that holds what comes of it while it is made, and holds the result, so that memory does not grow
     with the record; None: all is in memory.
-    Raises ValueError for a symbol rate above the sample rate, rates out of resampler's range, and where no symbol clock
-    stands out, or one that is more than 0.5 % off.
+    Raises SymbolRateError for a symbol rate above the sample rate, and where no symbol clock stands out or it is more
+    than 0.5 % off, ValueError for rates out of resampler's range.
     """
     _check_rates(sample_rate, symbol_rate)
     inner = sps if clock_recovery else sps * -(-_LEAST // sps)
@@ -119,9 +120,9 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
             said.append(_drift_said(clock, found))
             done = _run(samples, sample_rate, found, inner, scratch=scratch)
             there = find_bursts(done, inner, threshold)[0] if there else there
-            clock = _burst_clock(done, there, inner) if there else find_clock(done, inner)
+            clock = _stands_out(done, inner, symbol_rate, there)
         if clock and clock.wander > _WANDERS and not there:
-            said.append(f"{_wander_said(clock)}: adann resample --clock-recovery follows it")
+            said.append(f"{_wander_said(clock)}: clock recovery follows it")
         if there:
             done, there = _middles_of_bursts(done, inner, sps, there, clock, said, scratch)
         else:
@@ -177,7 +178,7 @@ def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbo
         found *= 1 + clock.offset
         said.append(_drift_said(clock, found))
         done = run(found)
-        clock = find_clock(done, inner)
+        clock = _stands_out(done, inner, symbol_rate, [])
     if clock:
         said += [_wander_said(clock)] if clock.wander > _WANDERS else []
         said.append(_middles_said([clock.phase * sps], sps))
@@ -189,8 +190,7 @@ def resample_channels(channels: Sequence[npt.NDArray], sample_rate: float, symbo
 
 def _check_rates(sample_rate, symbol_rate):
     if symbol_rate > sample_rate:
-        raise ValueError(f"symbol rate is {symbol_rate:.9g} (--baud), allowed: up to the sample rate, "
-                         f"{sample_rate:.9g}")
+        raise SymbolRateError(f"symbol rate is {symbol_rate:.9g}, allowed: up to the sample rate, {sample_rate:.9g}")
 
 
 def _bursts_said(bursts, over, size):
@@ -279,33 +279,31 @@ def _room(scratch, name, size, dtype):
 def _clock(done, inner, sample_rate, symbol_rate, sps, bursts):
     """The record's, or None where it has the wanted rate already and no clock stands out."""
     try:
-        clock = _burst_clock(done, bursts, inner) if bursts else find_clock(done, inner)
-    except ValueError as error:
+        clock = _stands_out(done, inner, symbol_rate, bursts)
+    except ValueError:
         if abs(sample_rate / (sps * symbol_rate) - 1) < _SAME:
             return None
-        if "no symbol clock" in str(error):
-            raise ValueError(f"{error}; --baud {symbol_rate:.9g} may be wrong") from error
         raise
     if abs(clock.offset) > _FARTHEST:
-        raise ValueError(f"the clearest symbol clock is {100 * clock.offset:+.2f} % off, allowed: up to "
-                         f"{100 * _FARTHEST:g} %; --baud {symbol_rate:.9g} may be wrong")
+        raise SymbolRateError(f"the clearest symbol clock is {100 * clock.offset:+.2f} % off, allowed: up to "
+                              f"{100 * _FARTHEST:g} %; the symbol rate {symbol_rate:.9g} may be wrong")
     return clock
 
 
-def _burst_clock(done, bursts, inner):
-    """The clock of all bursts together: the bursts' offsets, each weighted as exact as it is, for from one to the next
-    the phase may jump. Of bursts too short to show it, the clock of all with pauses between them."""
-    together = find_clock(Gated(done, bursts), inner)
+def _stands_out(done, inner, symbol_rate, bursts):
+    """The record's clock, or that of all bursts together: their offsets, each weighted as exact as it is, for from one
+    to the next the phase may jump. Of bursts too short to show it, the clock of all with pauses between them. The error
+    names the symbol rate that was given."""
+    try:
+        together = find_clock(Gated(done, bursts) if bursts else done, inner)
+    except NoClockError as error:
+        raise NoClockError(f"{error}; the symbol rate {symbol_rate:.9g} may be wrong") from error
     offsets, weights = [], []
     for burst in bursts:
         with contextlib.suppress(ValueError):
             offsets.append(find_clock(done[burst.first:burst.end], inner).offset)
             weights.append(burst.size**3.0)
     return replace(together, offset=float(np.average(offsets, weights=weights))) if offsets else together
-
-
-def _extents(bursts, size):
-    return [(burst.first, burst.end) for burst in bursts] or [(0, size)]
 
 
 def _phase(piece, inner, clock):
@@ -318,12 +316,12 @@ def _phase(piece, inner, clock):
 
 
 def _finished(done, found, said, bursts, sps, carrier, scratch):
+    extents = [(burst.first, burst.end) for burst in bursts] or None
     if carrier and np.iscomplexobj(done):
         line = find_carrier(done[::sps])
-        for number, (first, end) in enumerate(_extents(bursts, done.size)):
+        for number, (first, end) in enumerate(extents or [(0, done.size)]):
             sentence = _steady(done[first:end], sps, line if bursts else None, first // sps, scratch)
             said.append(f"burst {number}: {sentence}" if bursts and sentence else sentence)
-    extents = [(burst.first, burst.end) for burst in bursts] or None
     scaled = Normalized(done, extents)
     return Resampled(scaled if isinstance(done, np.memmap) else scaled[:], found, [each for each in said if each],
                      bursts)

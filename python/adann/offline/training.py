@@ -245,7 +245,7 @@ def _disagreement(samples, labels, constellation, sps, delay):
     found = agreement(samples, labels, constellation.centred, sps, delay)
     if found > DOUBTFUL_AGREEMENT:
         return ""
-    candidates = {f"those of --constellation {name}": core.constellation(name).centred
+    candidates = {f"those of {name}": core.constellation(name).centred
                   for name in (*core.constellation.names(), *core.constellation.in_tree())
                   if core.constellation(name).size == constellation.size and not core.constellation(name).is_offset}
     candidates["mirrored ones (inverted spectrum)"] = constellation.centred.conj()

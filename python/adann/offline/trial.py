@@ -15,6 +15,7 @@ from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
 from ..captures.labels import UNKNOWN, known
 from ..captures.statistics import error_vector_magnitude
+from ..captures.timing import SymbolRateError
 from .blind import FEWEST, wrong_decisions
 from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .disputes import refuted
@@ -26,6 +27,7 @@ from .report import new_figure, save_figure
 from .resample import find_rate, resample, resample_offset, without_carrier
 from .scope import Measured
 from .training import TrainingSettings, feature_view, own_samples, train, within
+from .uncertain import Uncertain
 
 _BLIND = 2000    # symbols that a blind start is given, where the record has them
 _LARGEST_FRACTION = 0.5
@@ -35,7 +37,6 @@ _LEAST_KNOWN = 100  # symbols, where some are known
 _ROOM = 3.0      # dB that the constellation found has more than any other whose excess kurtosis the symbols have,
 _OFF = 0.2       # relative
 _WRONG = 1e-3    # of a blind start's decisions: more are told first
-_SETTLES = "--reference with known symbols settles it"
 _REFUTED = 3     # times as many as are expected to be wrong, and _MANY of all, that the samples refute: likewise
 _MANY = 0.01
 _TRACES = 300    # of the eye
@@ -57,7 +58,7 @@ class Row:
 
 @dataclass
 class Trial:
-    """What try_capture has found. doubtful: phrases on what may be wrong and what would settle it; said: sentences;
+    """What try_capture has found. doubtful: phrases on what may be wrong, some Uncertain; said: sentences;
     samples: at sps a symbol; bursts: of them; symbol_rate: in the
     unit of the sample rate; constellation; fraction: that everything was fitted to; model: core.model; rows: slicer,
     linear equalizer, frozen network, AdaNN, of the symbols that nothing was fitted to; blind: whether no labels were
@@ -108,11 +109,11 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     symbol_rate, doubtful = symbol_rate or capture.symbol_rate, []
     is_offset = constellation is not None and constellation.is_offset
     if not symbol_rate and is_offset:
-        raise ValueError("the symbol rate of oqpsk is not found: give --baud")
+        raise SymbolRateError("the symbol rate of oqpsk is not found, allowed: one that is given")
     if not symbol_rate:
         symbol_rate, sentence, doubt = find_rate(capture.samples, sample_rate)
         said.append(sentence)
-        doubtful += [doubt] * bool(doubt)
+        doubtful += [doubt] if doubt else []
     capture = cut(capture, skip, symbols, sample_rate / symbol_rate)
     begin("resampling", 0.05)
     done = (resample_offset(np.asarray(capture.samples), sample_rate, symbol_rate, sps) if is_offset else
@@ -201,7 +202,7 @@ def _found(samples, bursts, sps, half_window, fraction, said, doubtful):
                 "blind equalizer: " + ", ".join(f"{each.name} {each.room:.1f} dB" for each in tried))
     near = [each.name for each in tried if each.room > tried[0].room - _ROOM
             and (each is tried[0] or not each.missing and kurtosis_off(each) < _OFF)]
-    doubtful += [f"the constellation, {' or '.join(near)}: --constellation settles it"] * (len(near) > 1)
+    doubtful += [Uncertain(f"the constellation, {' or '.join(near)}", "constellation")] * (len(near) > 1)
     doubtful += doubts_of(tried, constellation)
     return constellation
 
@@ -215,13 +216,14 @@ def _blind_doubts(trained, features, soft, wrong):
     expected, of = wrong_decisions(constellation, ratio, labels.size), labels.size
     estimate, doubts = f"about {expected} of {of} wrong, if the residual is noise", []
     if not is_open and (found := recurrence(labels, constellation.size)) and found.mostly:
-        doubts.append(f"the decisions of the blind start, which may have learnt what recurs after {found.lag} symbols, "
-                      f"since the eye is closed: {_SETTLES}")
+        doubts.append(Uncertain("the decisions of the blind start, which may have learnt what recurs after "
+                                f"{found.lag} symbols, since the eye is closed", "reference"))
         estimate = f"the signal does not show how many of {of} are wrong"
     elif expected > _WRONG * of:
-        doubts.append(f"some {100 * expected / of:.2g} % of the decisions of the blind start: {_SETTLES}")
+        doubts.append(Uncertain(f"some {100 * expected / of:.2g} % of the decisions of the blind start", "reference"))
     if (refused := np.count_nonzero(wrong)) > max(_REFUTED * expected, _MANY * of):
-        doubts.append(f"{refused} of {of} decisions of the blind start, which the samples refute: {_SETTLES}")
+        doubts.append(Uncertain(f"{refused} of {of} decisions of the blind start, which the samples refute",
+                                "reference"))
     if constellation.is_complex and not constellation.is_offset:
         doubts += filtered_apart(features, labels, constellation)
     half_distance = constellation.half_distance * float(np.std(points))
@@ -237,8 +239,8 @@ def _network_doubts(refused):
     *simple, frozen, adaptive = refused.items()
     name, best = min(simple, key=lambda item: item[1])
     network = min(frozen[1], adaptive[1])
-    return [f"the network, {network} of whose decisions the samples refute: a {name}, with {best}, serves better, or "
-            "more symbols to train on (--fraction)"] * (network > _FAR * (best + 1))
+    return [Uncertain(f"the network, {network} of whose decisions the samples refute: a {name}, with {best}, serves "
+                      "better, or more symbols to train on", "fraction")] * (network > _FAR * (best + 1))
 
 
 def _row(name, wrong, decided, labels, there, part, bits):

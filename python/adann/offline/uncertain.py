@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What may be wrong with what was found in a record, and what settles it."""
+
+from __future__ import annotations
+
+
+class Uncertain(str):
+    """A phrase or a sentence on it. settled_by: the argument that settles it (symbol_rate, constellation, reference,
+    fraction, skip), "" if none does; the command line adds its option."""
+
+    settled_by: str
+
+    def __new__(cls, said: str, settled_by: str = "") -> Uncertain:
+        made = super().__new__(cls, said)
+        made.settled_by = settled_by
+        return made
