@@ -71,7 +71,7 @@ def test_points_files_and_objects_of_other_packages_are_taken(tmp_path):
 
 @pytest.mark.parametrize("given, message", [
     ("gr:64qam", "constellation is 'gr:64qam', allowed: gr:bpsk, gr:qpsk"),
-    ("qqpsk", "constellation is 'qqpsk', allowed: pam2"),
+    ("qqpsk", "constellation is 'qqpsk', allowed: pam2"), ("qqpsk", "gr:16qam, or points in a .json file"),
     ("none.json", "constellation is 'none.json', allowed: a file that can be read"),
     ([1, 2, 3], "constellation is 3 points, allowed: a power of two from 2 to 256"),
     ([1, 1], "label 0 at the point of another"),

@@ -13,6 +13,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 
@@ -81,6 +82,18 @@ constellation from_file(const std::string& path)
     return constellation(text.str());
 }
 
+constellation from_name(const std::string& name)
+{
+    std::vector<std::string> all = constellation::names();
+    if (std::find(all.begin(), all.end(), name) != all.end())
+        return constellation(name);
+    all.insert(all.end(), in_tree_names().begin(), in_tree_names().end());
+    std::string allowed;
+    for (const auto& each : all)
+        allowed += each + ", ";
+    refuse("constellation", "'" + name + "'", allowed + "or points in a .json file");
+}
+
 constellation from_any(const py::object& given)
 {
     if (py::isinstance<constellation>(given))
@@ -89,7 +102,9 @@ constellation from_any(const py::object& given)
         const auto text = gr::adann::system_text(given);
         if (text.rfind(in_tree, 0) == 0)
             return from_gnuradio(text);
-        return ends_with(text, file_ending) ? from_file(text) : constellation(text);
+        if (ends_with(text, file_ending))
+            return from_file(text);
+        return text.find('[') == text.npos ? from_name(text) : constellation(text);
     }
     return py::hasattr(given, "points") ? from_object(given) : from_points(given);
 }

@@ -158,9 +158,7 @@ def constellation_option(required: bool = True) -> Callable:
         try:
             return None if value is None else core.constellation(value)
         except ValueError as error:
-            others = f", {', '.join(core.constellation.in_tree())}, or points in a .json file"
-            is_name = all(name in str(error) for name in core.constellation.names())
-            raise click.BadParameter(f"{error}{others * is_name}") from None
+            raise click.BadParameter(str(error)) from None
 
     names = ", ".join(core.constellation.names())
     return click.option(
