@@ -18,6 +18,13 @@ def test_the_names_of_gnuradios_own_are_all_told():
     assert core.constellation.in_tree() == list(IN_TREE)
 
 
+@pytest.mark.parametrize("given", ["pam8", "16qam", "32apsk", [0, 3], [1 + 1j, -3, 2j, 0.5 - 1j]])
+def test_points_at_unit_power_are_those_without_their_mean(given):
+    there = core.constellation(given)
+    centred = np.array(there.points) - np.mean(there.points)
+    np.testing.assert_allclose(there.unit_points, centred / np.std(centred), atol=1e-6)
+
+
 @pytest.mark.parametrize("name", IN_TREE)
 def test_gnuradios_own_have_the_labels_that_its_decoder_gives(name):
     there = IN_TREE[name]()

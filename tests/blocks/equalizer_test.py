@@ -402,5 +402,6 @@ def test_a_missing_model_is_named():
 def test_what_is_told_of_a_model_and_is_not_so_is_refused(told, message):
     model = core.model(core.network([44, 4]), 2, 5, True, "qpsk")
     adann.equalizer(model, constellation="qpsk", sps=96e3 / 48e3, half_window=5, complex=True, classes=4)
+    adann.equalizer(model, constellation=0.3 * core.constellation("qpsk").points + (1 + 2j))  # at any scale and mean
     with pytest.raises(ValueError, match=message):
         adann.equalizer(model, **told)

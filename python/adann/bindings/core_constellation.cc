@@ -159,6 +159,13 @@ Raises ValueError naming what is allowed.)")
             },
             "complex64 (M,): the points without their mean, as samples are")
         .def_property_readonly(
+            "unit_points",
+            [](const constellation& c) {
+                const auto points = c.unit_points();
+                return py::array_t<std::complex<float>>(points.size(), points.data());
+            },
+            "complex64 (M,): these at unit power")
+        .def_property_readonly(
             "symmetries",
             &constellation::symmetries,
             "Label permutations of the rotations that map the points onto themselves, by "

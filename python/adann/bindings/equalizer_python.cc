@@ -7,6 +7,7 @@
 #include <pybind11/complex.h>
 #include <pybind11/numpy.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace py = pybind11;
@@ -61,39 +62,30 @@ void check(const py::object& model, const given& wanted)
     compare("sps", wanted.sps);
     compare("half_window", wanted.half_window);
     if (!wanted.constellation.is_none()) {
-        const py::object points = core.attr("constellation")(wanted.constellation);
+        const py::object received = core.attr("constellation")(wanted.constellation);
         const py::object of_model = it.attr("constellation");
-        // At any scale.
-        const auto unit = [](const py::object& of) {
-            auto points = of.attr("centred").cast<std::vector<std::complex<double>>>();
-            double power = 0;
-            for (const auto& point : points)
-                power += std::norm(point) / static_cast<double>(points.size());
-            for (auto& point : points)
-                point /= std::sqrt(power);
-            return points;
+        const auto points = [](const py::object& of) { // at any scale
+            return of.attr("unit_points").cast<std::vector<std::complex<float>>>();
         };
-        const auto own = unit(points), others = unit(of_model);
+        const auto own = points(received), others = points(of_model);
         if (!std::equal(
                 own.begin(), own.end(), others.begin(), others.end(), [](auto a, auto b) {
-                    return std::abs(a - b) < 1e-3;
+                    return std::abs(a - b) < 1e-3f;
                 }))
             throw py::value_error(
-                "constellation is " + points.attr("name").cast<std::string>() +
+                "constellation is " + received.attr("name").cast<std::string>() +
                 ", allowed: " + of_model.attr("name").cast<std::string>() + ", as " +
                 named + " has it, or None");
     }
-    const std::optional<bool>& complex = wanted.complex;
-    const std::optional<unsigned>& classes = wanted.classes;
     const bool is_complex = it.attr("complex").cast<bool>();
     const unsigned size = it.attr("constellation").attr("size").cast<unsigned>();
-    if (complex && *complex != is_complex)
-        throw py::value_error(std::string("complex is ") + (*complex ? "True" : "False") +
-                              ", allowed: " + (is_complex ? "True" : "False") + ", for " +
-                              named + " is of " + (is_complex ? "complex" : "float") +
-                              " samples");
-    if (classes && *classes != size)
-        throw py::value_error("classes is " + std::to_string(*classes) +
+    if (wanted.complex && *wanted.complex != is_complex)
+        throw py::value_error(
+            std::string("complex is ") + (is_complex ? "False" : "True") +
+            ", allowed: " + (is_complex ? "True" : "False") + ", for " + named +
+            " is of " + (is_complex ? "complex" : "float") + " samples");
+    if (wanted.classes && *wanted.classes != size)
+        throw py::value_error("classes is " + std::to_string(*wanted.classes) +
                               ", allowed: " + std::to_string(size) + ", for " + named +
                               " decides among as many points");
 }
