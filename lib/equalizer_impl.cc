@@ -314,7 +314,11 @@ void equalizer_impl::pass_tags(int input,
 ber_estimate equalizer_impl::estimated_ber() const
 {
     const auto found = d_core.status().estimated;
-    return { found.ber, found.low, found.high, found.trustworthy };
+    return { found.ber,
+             found.low,
+             found.high,
+             found.untrusted == core::distrust::none,
+             adann::name(found.untrusted) };
 }
 
 front_filter_state equalizer_impl::front_filter() const

@@ -25,7 +25,9 @@ pmt::pmt_t status_message(const core::adaptation_event& event,
         add("ber", pmt::from_double(event.estimated.ber));
         add("ber_low", pmt::from_double(event.estimated.low));
         add("ber_high", pmt::from_double(event.estimated.high));
-        add("trustworthy", pmt::from_bool(event.estimated.trustworthy));
+        add("trustworthy",
+            pmt::from_bool(event.estimated.untrusted == core::distrust::none));
+        add("untrusted", pmt::mp(adann::name(event.estimated.untrusted)));
     }
     add("network", pmt::mp(network));
     add("refined", pmt::from_bool(event.refined));

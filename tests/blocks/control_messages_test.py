@@ -118,7 +118,8 @@ def test_what_is_frozen_before_it_has_started_says_so(capfd):
 
 def test_what_the_getters_give_can_be_printed():
     equalizer = adann.equalizer(MODEL)
-    assert repr(equalizer.estimated_ber()) == "ber_estimate(ber=nan, low=nan, high=nan, trustworthy=False)"
+    assert repr(equalizer.estimated_ber()) == (
+        "ber_estimate(ber=nan, low=nan, high=nan, trustworthy=False, untrusted='too few symbols')")
     assert re.fullmatch(r"front_filter_state\(state='following', memory=0, residual=\S+ dB, frequency=0, \d+ taps\)",
                         repr(equalizer.front_filter()))
 

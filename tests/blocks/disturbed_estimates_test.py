@@ -21,14 +21,15 @@ def link():
 
 
 def estimates(samples, **settings):
-    """Labels; decided, bit error rate and whether that is trusted, of each step; and events."""
+    """Labels; decided, bit error rate and why that is not trusted ("": it is), of each step."""
     equalizer = adann.equalizer(str(MODEL), mode="lockstep", **settings)
     sink, status, top = blocks.vector_sink_b(), blocks.message_debug(), gr.top_block()
     top.connect(blocks.vector_source_f(samples), equalizer, sink)
     top.msg_connect((equalizer, "status"), (status, "store"))
     top.run()
     told = [pmt.to_python(status.get_message(i)) for i in range(status.num_messages())]
-    steps = [(each["decided"], each.get("ber"), each.get("trustworthy", False))
+    assert all(each["trustworthy"] == (not each["untrusted"]) for each in told if "ber" in each)
+    steps = [(each["decided"], each.get("ber"), each.get("untrusted", "not known"))
              for each in told if each["event"] == "step"]
     return np.array(sink.data(), np.uint8), steps
 
@@ -66,7 +67,7 @@ def too_low(link, what, period, length, **settings):
     count = min(decided.size, sent.size)
     errors = np.unpackbits((decided[:count] ^ sent[:count])[:, None], axis=1).sum(axis=1)
     total = np.r_[0, np.cumsum(errors)] / (2 * 8192)
-    wrong = [at for at, ber, trusted in steps if trusted and FROM + 8192 < at < count
+    wrong = [at for at, ber, why in steps if not why and FROM + 8192 < at < count
              and total[at] - total[at - 8192] > 3 * ber + 4e-4]
     return wrong, steps
 
@@ -91,10 +92,12 @@ def test_short_and_rare_ones_are_not_trusted(link, what, period, length):
     too low, in up to all steps."""
     wrong, steps = too_low(link, what, period, length)
     assert not wrong, (len(wrong), len(steps))
+    assert "noise not stationary" in {why for at, _, why in steps if at > FROM}
 
 
 @pytest.mark.parametrize("settings", [{}, {"decisions": "network"}], ids=["refined", "network"])
 def test_without_them_each_estimate_is_trusted(link, settings):
     sent, samples = link
     _, steps = estimates(samples, **settings)
-    assert all(trusted for at, _, trusted in steps if at > FROM)
+    assert not any(why for at, _, why in steps if at > FROM)
+    assert "too few symbols" in {why for at, _, why in steps if at < 8192}

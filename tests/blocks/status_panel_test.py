@@ -12,8 +12,9 @@ from PyQt5 import QtCore, QtGui, QtWidgets
 
 STEP = {"event": "step", "loss": 0.1, "confidence": 0.9, "network": "adaptive", "refined": True, "step": 9,
         "updates": 8, "dropped": 3, "rejected": 1, "rollbacks": 0, "queued": 2, "ber": 3e-4, "ber_low": 1e-4,
-        "ber_high": 6e-4, "trustworthy": True, "tracking": "following", "memory": 512,
+        "ber_high": 6e-4, "trustworthy": True, "untrusted": "", "tracking": "following", "memory": 512,
         "residual": -17.3, "filter_resets": 0, "frequency": 2e-6, "mer": 17.3, "evm": 0.1365}
+UNTRUSTED = {"trustworthy": False, "untrusted": "labels not equiprobable"}
 BATCH = {"batch": 3, "ber": 2e-3, "symbols": 8192}  # of a BER counter
 
 
@@ -41,11 +42,14 @@ def test_it_shows_what_an_equalizer_tells(application):
     assert panel.widget.text("front filter") == "following, memory 512 symbols"
     assert panel.widget.text("trained") == "8 batches" and panel.widget.text("dropped") == "3 batches"
     assert not np.array_equal(picture(panel), empty)
-    panel.widget.told.emit({**STEP, "trustworthy": False, "event": "rollback", "detail": "why"})
-    assert panel.widget.text("estimated BER") == "at least 3e-04, not calibrated"
+    assert panel.widget.text("not trusted") == "–"
+    panel.widget.told.emit({**STEP, **UNTRUSTED, "event": "rollback", "detail": "why"})
+    assert panel.widget.text("estimated BER") == "at least 3e-04"
+    assert panel.widget.text("not trusted") == "labels not equiprobable"
     assert panel.widget.text("95 % interval") == "–"
     assert panel.widget.text("latest event") == "rollback why"
     panel.widget.told.emit({**STEP, "packets": 12, "packet_ber": 1.3e-3})
+    assert panel.widget.text("not trusted") == "–"
     assert panel.widget.text("counted BER") == "1.3e-03 of 12 packets"
     panel.widget.told.emit({"event": "start", "detail": "a stage", "network": "linear"})
     assert panel.widget.text("network in use") == "linear"
@@ -68,7 +72,8 @@ def test_its_size_is_the_same_whatever_it_tells(application, counter):
     assert narrow < 950
     for width in narrow, narrow + 300:
         for event in ("start", "x " * 300), ("error", "two\nlines"), ("reset", ""), ("step", ""):
-            panel.widget.told.emit({**STEP, "event": event[0], "detail": event[1]})
+            why = {"trustworthy": False, "untrusted": "x " * 30} if event[0] == "step" else {}
+            panel.widget.told.emit({**STEP, **why, "event": event[0], "detail": event[1]})
             panel.widget.resize(width, 10)
             application.processEvents()
             sizes.add((panel.widget.sizeHint().height(), panel.widget.height(), panel.widget.sizeHint().width()))

@@ -11,7 +11,8 @@ import subprocess
 
 import pytest
 import zmq
-from pam4_sets import MODEL, drifted_capture
+from gnuradio.adann import core
+from pam4_sets import MODEL, adann, drifted_capture
 from ports import free_port
 from said import but_progress
 
@@ -74,6 +75,25 @@ def test_a_terminal_shows_a_live_table(command):
     assert float(values["measured ber"]) == pytest.approx(final_ber(command), rel=0.3)
     assert 0.9 < float(values["confidence"]) <= 1
     assert values["rejected"] == "0" and "dropped" in values and float(values["Msymbols/s"]) > 0
+    assert values["trustworthy"] in ("True", "False")
+    assert (values["untrusted"] == "–") == (values["trustworthy"] == "True")
+
+
+def test_why_the_estimate_is_not_trusted_is_in_the_report_and_in_a_line(tmp_path):
+    model = core.load_model(str(MODEL))
+    model.calibrated = False
+    core.save_model(str(tmp_path / "model"), model)
+    said = {}
+    for path in MODEL, tmp_path / "model":
+        result = adann("equalize", "--model", path, "--capture", drifted_capture(tmp_path, 2**15), "--mode", "lockstep",
+                       "--report", tmp_path / "report.json")
+        assert result.exit_code == 0, result.stderr
+        said[path] = re.search(r"estimated without labels: (.*)", result.stdout)[1]
+        estimated = json.loads((tmp_path / "report.json").read_text())["estimated_ber"]
+        assert estimated["trustworthy"] == (path == MODEL)
+        assert estimated["untrusted"] == ("" if path == MODEL else "model not calibrated")
+    assert said[MODEL].endswith(")")
+    assert said[tmp_path / "model"].endswith("), not trustworthy: model not calibrated")
 
 
 def test_what_is_no_terminal_stays_quiet(command):

@@ -66,11 +66,13 @@ def test_a_temperature_is_calibrated_where_there_are_errors_enough(tmp_path):
     assert model.calibrated
 
 
-@pytest.mark.parametrize(("calibrated", "factor", "trusted"), [
+@pytest.mark.parametrize(("calibrated", "factor", "is_trusted"), [
     (True, 2, True), (False, 2, False), (True, 4, False), (True, 0.3, False), (True, np.nan, False)])
-def test_what_training_did_not_measure_is_not_trusted(calibrated, factor, trusted):
+def test_what_training_did_not_measure_is_not_trusted(calibrated, factor, is_trusted):
     model = core.load_model(EXAMPLE)
     model.calibrated, model.refined_errors_per_doubt = calibrated, factor
     capture = Capture(normalized(simulate_vcsel(random_labels(2**15, 6, 2), "none", 7)))
     received, _ = equalize_captures(model, [capture], {"it": dict(mode="lockstep")})
-    assert received["it"].estimated_ber["trustworthy"] == trusted
+    estimated = received["it"].estimated_ber
+    assert estimated["trustworthy"] == is_trusted
+    assert estimated["untrusted"] == ("" if is_trusted else "model not calibrated")

@@ -43,7 +43,8 @@ struct ber_estimate {
     double ber; //!< NaN: not known
     double low; //!< 95 % interval for as many errors among as many symbols
     double high;
-    bool trustworthy; //!< whether the conditions of docs/adaptation.md hold
+    bool trustworthy;      //!< whether the conditions of docs/adaptation.md hold
+    std::string untrusted; //!< the first one that does not, in a few words; or empty
 };
 
 /*! \brief Neural-network equalizer that re-trains itself on the signal it receives.
@@ -180,9 +181,9 @@ struct ber_estimate {
  * - decided (symbols since the start, up to the end of the batch), step (batches taken), updates,
  *   rejected, dropped, queued (batches not yet trained on, that of this step included); loss and
  *   confidence (mean largest posterior) of a step;
- * - ber, ber_low, ber_high and trustworthy (estimated without labels, from the first 4096 symbols
- *   on), network (offline, adaptive or last good: the one that decides), rollbacks, refined
- *   (whether decisions are refined);
+ * - ber, ber_low, ber_high, trustworthy and untrusted (estimated without labels, from the first
+ *   4096 symbols on, see ber_estimate), network (offline, adaptive or last good: the one that
+ *   decides), rollbacks, refined (whether decisions are refined);
  * - with a front filter tracking (following, doubtful, lost or trained, see front_filter_state),
  *   memory (symbols, 0: the identity), residual (dB), mer (modulation error ratio, dB: -residual),
  *   evm (error vector magnitude: rms error over the rms of the signal), filter_resets, cycle_slips,

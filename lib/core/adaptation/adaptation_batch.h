@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/deciding_parts.h"
+#include "core/adaptation/distrust.h"
 #include "core/adaptation/time_constants.h"
 
 #include <algorithm>
@@ -32,7 +33,7 @@ struct adaptation_batch {
     bool is_followed = false;           //!< whether a front filter follows, at its end
     const deciding_parts* by = nullptr; //!< what decided it
     std::uint64_t end = 0;              //!< symbols from start() up to its end
-    double unexplained = 0;             //!< unexplained_errors()
+    missed_errors missed;               //!< of the latest symbols
     std::size_t apart = 1;              //!< batches since the one handed over before
 
     void begin(const deciding_parts& decides)
@@ -45,7 +46,7 @@ struct adaptation_batch {
     //! Completes it. \param symbols from start() up to its end
     void finish(std::uint64_t symbols)
     {
-        unexplained = unexplained_errors();
+        missed = find_missed();
         const auto tracks =
             by->front ? by->front->resting().state() : tracking_state::lost;
         is_followed =
@@ -54,15 +55,13 @@ struct adaptation_batch {
     }
 
 private:
-    /* Part of the symbols that may be wrong although the estimate does not show it: where noise
-     * does not explain the residual (refined_stream), and by cycle slips, each of which rotates
-     * all symbols of the estimate's averaging time. */
-    double unexplained_errors() const
+    // A cycle slip rotates all symbols of the estimate's averaging time.
+    missed_errors find_missed() const
     {
-        const double residual = by->refined ? by->refined->unexplained_errors() : 0;
         const double slips =
             by->front ? by->front->resting().slip_probability() * statistics_memory : 0;
-        return std::max(residual, std::min(slips, 1.0));
+        return { by->refined ? by->refined->unexplained_errors() : 0,
+                 std::min(slips, 1.0) };
     }
 };
 

@@ -84,7 +84,7 @@ learner_status adapter::status() const
     const std::size_t batches_overdue =
         d_exchange.queue.slots() + learner::estimate_every / d_settings.batch;
     if (d_exchange.since_estimate > batches_overdue * d_exchange.pace + 1)
-        status.estimated.trustworthy = false;
+        status.estimated.untrusted = distrust::outdated;
     return status;
 }
 
@@ -454,12 +454,12 @@ void adapter::learn(const adaptation_batch& filled)
                               filled.labels.data(),
                               filled.has_truth ? filled.truth.data() : nullptr,
                               filled.apart,
-                              filled.unexplained },
+                              std::max(filled.missed.residual, filled.missed.slips) },
                             [this] { return d_learner->checkpoint(); });
         }))
         d_recorder->clear();
     const feature_view view = view_of(filled.samples);
-    d_learner->set_unexplained_errors(filled.unexplained);
+    d_learner->set_missed_errors(filled.missed);
     const auto& events =
         d_learner->step(view,
                         filled.labels.data(),

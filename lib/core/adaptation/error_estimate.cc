@@ -189,13 +189,16 @@ double error_estimate::symbol_error_rate() const
     return std::clamp(uncertainty + pattern_errors(), 0.0, 1.0);
 }
 
-bool error_estimate::balanced() const
+bool error_estimate::equal_axes() const
 {
     const double i = d_past.axes[0] + d_latest.axes[0],
                  q = d_past.axes[1] + d_latest.axes[1];
-    if (d_symbols.is_product() && d_symbols.dimensions() == 2 &&
-        std::max(i, q) > alike * std::min(i, q) + chance(std::max(i, q)))
-        return false;
+    return !d_symbols.is_product() || d_symbols.dimensions() != 2 ||
+           std::max(i, q) <= alike * std::min(i, q) + chance(std::max(i, q));
+}
+
+bool error_estimate::equal_labels() const
+{
     if (!d_scrambled)
         return true;
     double divergence = 0;
@@ -209,10 +212,17 @@ bool error_estimate::balanced() const
            std::max(standard_deviations * std::sqrt(freedom / 2) / n, least_score);
 }
 
-bool error_estimate::trustworthy() const
+distrust error_estimate::distrusted() const
 {
-    return symbols() >= least_symbols && beyond_chance() == 0 && balanced() &&
-           symbol_error_rate() < most_trusted;
+    if (symbols() < least_symbols)
+        return distrust::few_symbols;
+    if (!equal_labels())
+        return distrust::labels;
+    if (beyond_chance() > 0)
+        return distrust::patterns;
+    if (!equal_axes())
+        return distrust::axes;
+    return symbol_error_rate() < most_trusted ? distrust::none : distrust::many_errors;
 }
 
 void error_estimate::state(archive& members)

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/adaptation/distrust.h"
 #include "core/files/archive.h"
 #include "core/signal/constellation.h"
 
@@ -79,12 +80,11 @@ public:
     double symbol_error_rate() const;
     //! In nats, chance subtracted; 0 if the data is not scrambled.
     double pattern_score() const;
-    //! Whether the labels are equally frequent, and I and Q equally uncertain, up to chance.
-    bool balanced() const;
-    /*! Whether the estimate meets all conditions: least_symbols, no significant pattern
-     * score, balanced(), and an error rate below most_trusted. It may be wrong where
-     * errors are not detectable without labels, see above. */
-    bool trustworthy() const;
+    /*! Which condition the estimate does not meet: least_symbols, labels equally frequent,
+     * no significant pattern score, I and Q equally uncertain, an error rate below
+     * most_trusted. If none, it may still be wrong where errors are not detectable without
+     * labels, see above. */
+    distrust distrusted() const;
 
     void state(archive& members);
 
@@ -106,6 +106,8 @@ private:
     double independent_symbols()
         const; // number of equally weighted symbols of the same variance
     double beyond_chance() const; // the pattern score if it is significant, else 0
+    bool equal_labels() const;    // whether they are equally frequent, up to chance
+    bool equal_axes() const;      // whether I and Q are equally uncertain, up to chance
 
     constellation d_symbols;
     std::size_t d_classes;

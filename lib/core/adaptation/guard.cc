@@ -136,28 +136,42 @@ double guard::symbol_error_rate() const
     return d_random ? rate : std::max(0.0, rate - estimate().pattern_errors());
 }
 
-bool guard::trustworthy(double unexplained) const
+distrust guard::distrusted(const missed_errors& missed) const
 {
-    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated ||
-        !explained() ||
-        !same_noise(symbol_error_rate(), estimate().symbols(), unexplained))
-        return false;
-    return d_random ? estimate().trustworthy()
-                    : estimate().symbols() >= error_estimate::least_symbols &&
-                          symbol_error_rate() < error_estimate::most_trusted;
+    if (std::isnan(d_initial.symbol_error_rate) || !d_initial.calibrated)
+        return distrust::not_calibrated;
+    if (!explained())
+        return distrust::large_residual;
+    const distrust by_noise =
+        noise_distrusted(symbol_error_rate(), estimate().symbols(), missed);
+    if (by_noise != distrust::none)
+        return by_noise;
+    if (d_random)
+        return estimate().distrusted();
+    if (estimate().symbols() < error_estimate::least_symbols)
+        return distrust::few_symbols;
+    return symbol_error_rate() < error_estimate::most_trusted ? distrust::none
+                                                              : distrust::many_errors;
 }
 
-// Whether the errors that the rate may miss, where noise does not explain the residual, are at most
-// as many as those it counts.
-bool guard::same_noise(double rate, double symbols, double unexplained) const
+// The errors that the rate may miss have to be at most as many as those it counts.
+distrust
+guard::noise_distrusted(double rate, double symbols, const missed_errors& missed) const
 {
     if (!d_refiner)
-        return true;
+        return distrust::none;
     rate = std::max(rate, 1 / std::max(symbols, 1.0)); // at least one error
     const residual_scatter& scatter = d_refiner->scatter();
-    return d_changes < a_jump && scatter.symbols() >= latest * errors_last &&
-           std::max(unexplained, scatter.unexplained_errors(d_initial.symbols.size())) <=
-               rate;
+    if (d_changes >= a_jump)
+        return distrust::changes;
+    if (scatter.symbols() < latest * errors_last)
+        return distrust::few_symbols;
+    if (missed.slips > rate)
+        return distrust::cycle_slips;
+    return std::max(missed.residual,
+                    scatter.unexplained_errors(d_initial.symbols.size())) > rate
+               ? distrust::scattered_noise
+               : distrust::none;
 }
 
 // The calibration factor counted when the model was trained; 1 without one.
@@ -175,14 +189,21 @@ double guard::refined_symbol_error_rate() const
                : std::numeric_limits<double>::quiet_NaN();
 }
 
-bool guard::refined_trustworthy(double unexplained) const
+distrust guard::refined_distrusted(const missed_errors& missed) const
 {
-    const float factor =
-        d_initial.refined_errors_per_doubt; // NaN fails the comparisons below
-    return trustworthy() && factor >= 1 / far_off && factor <= far_off &&
-           d_refined_symbols >= latest * errors_last &&
-           same_noise(refined_symbol_error_rate(), d_refined_symbols, unexplained) &&
-           d_refiner->model_mismatch() < std::log(more_errors);
+    const float factor = d_initial.refined_errors_per_doubt;
+    if (!(factor >= 1 / far_off && factor <= far_off)) // or NaN
+        return distrust::not_calibrated;
+    if (const distrust networks = distrusted(); networks != distrust::none)
+        return networks;
+    if (d_refined_symbols < latest * errors_last)
+        return distrust::few_symbols;
+    const distrust by_noise =
+        noise_distrusted(refined_symbol_error_rate(), d_refined_symbols, missed);
+    if (by_noise != distrust::none)
+        return by_noise;
+    return d_refiner->model_mismatch() < std::log(more_errors) ? distrust::none
+                                                               : distrust::model_mismatch;
 }
 
 bool guard::judge(const feature_view& batch, const network& average, std::size_t apart)

@@ -97,17 +97,17 @@ public:
     double refined_symbol_error_rate() const;
     //! Effective number of symbols in that mean.
     double refined_symbols() const { return d_refined_symbols; }
-    /*! Whether that rate is trusted: docs/adaptation.md has the conditions.
-     * \param unexplained part of all symbols, including those without judge(), that is wrong
-     * where noise does not explain the refined labels' residual */
-    bool refined_trustworthy(double unexplained = 0) const;
+    /*! Why that rate is not trusted, if it is not: docs/adaptation.md has the conditions.
+     * \param missed of all symbols, including those without judge() */
+    distrust refined_distrusted(const missed_errors& missed = {}) const;
     /*! Symbol error rate of the network in use, by its error_estimate; without the pattern score
      * if the data was found not to be random while it was well explained. */
     double symbol_error_rate() const;
-    /*! Whether that rate is trusted: error_estimate::trustworthy(), a model calibrated with labels,
-     * and a waveform that explains all stretches with the same noise (residual_scatter).
-     * \param unexplained see refined_trustworthy() */
-    bool trustworthy(double unexplained = 0) const;
+    /*! Why that rate is not trusted, if it is not: a model that was not calibrated with labels, a
+     * waveform that does not explain all stretches with the same noise (residual_scatter), or
+     * error_estimate::distrusted().
+     * \param missed see refined_distrusted() */
+    distrust distrusted(const missed_errors& missed = {}) const;
     //! The network in use; `average` if that is the adaptive one.
     const network& choose(const network& average) const;
     //! Of the network in use.
@@ -133,7 +133,8 @@ private:
     };
 
     double errors_per_expected() const;
-    bool same_noise(double rate, double symbols, double unexplained = 0) const;
+    distrust
+    noise_distrusted(double rate, double symbols, const missed_errors& missed) const;
     bool judge_waveform(const feature_view& batch, std::size_t apart);
     void estimate_errors(const feature_view& part);
     void add_posteriors(watched_network& each, const feature_view& view);

@@ -145,7 +145,8 @@ bool learner::watch(const feature_view& batch,
         roll_back("");
     estimate_errors(batch.count);
     // After a disturbance the estimate is not trusted, even before the next one is made.
-    d_status.estimated.trustworthy = d_status.estimated.trustworthy && trusts();
+    if (d_status.estimated.untrusted == distrust::none)
+        d_status.estimated.untrusted = distrusted();
     return true;
 }
 
@@ -167,10 +168,10 @@ bool learner::is_refined_estimated() const
     return d_decides_refined && !std::isnan(d_guard->refined_symbol_error_rate());
 }
 
-bool learner::trusts() const
+distrust learner::distrusted() const
 {
-    return is_refined_estimated() ? d_guard->refined_trustworthy(d_unexplained)
-                                  : d_guard->trustworthy(d_unexplained);
+    return is_refined_estimated() ? d_guard->refined_distrusted(d_missed)
+                                  : d_guard->distrusted(d_missed);
 }
 
 void learner::estimate_errors(std::size_t more_symbols)
@@ -196,7 +197,7 @@ void learner::estimate_errors(std::size_t more_symbols)
         rate / bits,
         interval.low / bits,
         interval.high / bits,
-        trusts(),
+        distrusted(),
     };
 }
 

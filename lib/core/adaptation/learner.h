@@ -26,7 +26,7 @@ struct error_rate {
     double ber = std::numeric_limits<double>::quiet_NaN(); //!< NaN: not known
     double low = ber;  //!< 95 % interval for as many errors among as many symbols,
     double high = ber; //!< Clopper-Pearson
-    bool trustworthy = false;
+    distrust untrusted = distrust::few_symbols; //!< why it is not trusted
 };
 
 //! What can happen to an equalizer that adapts.
@@ -148,9 +148,8 @@ public:
     const learner_status& status() const { return d_status; }
     //! Whether labels can ever be refined: with a guard and an expected waveform.
     bool can_refine() const { return d_guard && d_guard->judges(); }
-    //! Sets the part of the latest symbols, including those not learnt from, that is wrong where
-    //! noise does not explain the refined labels' residual. A smaller estimate is not trusted.
-    void set_unexplained_errors(double part) { d_unexplained = part; }
+    //! Of the latest symbols, including those not learnt from. A smaller estimate is not trusted.
+    void set_missed_errors(const missed_errors& missed) { d_missed = missed; }
     //! From now on decisions are refined, and the estimated error rate is that of refined labels.
     void decide_refined() { d_decides_refined = true; }
     bool decides_refined() const { return d_decides_refined; }
@@ -171,7 +170,7 @@ private:
     void estimate_errors(std::size_t more_symbols);
     void take_status();
     bool is_refined_estimated() const; // whether the estimate is that of refined labels
-    bool trusts() const;
+    distrust distrusted() const;
     void forget_estimate();
     void roll_back(const std::string& reason);
     void start_over_from(const std::vector<float>& parameters);
@@ -192,8 +191,8 @@ private:
     // the latest usable batch.
     std::size_t d_unestimated = 0, d_rejected = 0, d_unusable = 0;
     std::size_t d_explained =
-        0;                    // symbols in a row learnt by refined labels, well explained
-    double d_unexplained = 0; // set_unexplained_errors()
+        0; // symbols in a row learnt by refined labels, well explained
+    missed_errors d_missed;
     learner_status d_status;
     std::vector<learner_event> d_events; // of the latest step
 };

@@ -158,7 +158,7 @@ std::vector<replayed_event> replay(const model& recorded)
             const feature_view batch{
                 &samples[i * floats], stride, dimension, settings.batch
             };
-            learning.set_unexplained_errors(unexplained[i]);
+            learning.set_missed_errors({ unexplained[i], 0 });
             for (const auto& event : learning.step(batch,
                                                    &labels[i * settings.batch],
                                                    apart[i],

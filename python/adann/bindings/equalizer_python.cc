@@ -123,10 +123,13 @@ void bind_equalizer(py::module& m)
         .def_readonly("low", &ber_estimate::low, "95 % interval")
         .def_readonly("high", &ber_estimate::high)
         .def_readonly("trustworthy", &ber_estimate::trustworthy)
+        .def_readonly("untrusted",
+                      &ber_estimate::untrusted,
+                      "Why it is not trustworthy, in a few words; empty if it is.")
         .def("__repr__", [](const ber_estimate& one) {
-            return py::
-                str("ber_estimate(ber={:.3g}, low={:.3g}, high={:.3g}, trustworthy={})")
-                    .format(one.ber, one.low, one.high, one.trustworthy);
+            return py::str("ber_estimate(ber={:.3g}, low={:.3g}, high={:.3g}, "
+                           "trustworthy={}, untrusted={!r})")
+                .format(one.ber, one.low, one.high, one.trustworthy, one.untrusted);
         });
 
     py::class_<front_filter_state>(

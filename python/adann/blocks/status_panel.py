@@ -19,7 +19,7 @@ _NETWORKS = {"offline": "initial"}  # as loaded, or as the start made it
 _COUNTED = {"counted BER": ("ber", "{:.1e}"), "GMI": ("gmi", "{:.3f} bits a symbol"), "NGMI": ("ngmi", "{:.3f}"),
             "code rate": ("code_rate", "{}")}  # of a BER counter's messages
 _COLUMNS = (("estimated BER", "95 % interval", "counted BER", "network in use", "decisions", "MER", "EVM"),
-            ("front filter", "carrier", "trained", "dropped", "lag", "GMI", "NGMI", "code rate"))
+            ("not trusted", "front filter", "carrier", "trained", "dropped", "lag", "GMI", "NGMI", "code rate"))
 
 
 class StatusWidget(QtWidgets.QWidget):
@@ -45,7 +45,7 @@ class StatusWidget(QtWidgets.QWidget):
             form.setVerticalSpacing(2)
             form.setHorizontalSpacing(_BETWEEN)
             for name in names:
-                self._fields[name] = QtWidgets.QLabel(_BEFORE)
+                self._fields[name] = _Line() if name == "not trusted" else QtWidgets.QLabel(_BEFORE)
                 self._fields[name].setMinimumWidth(160)
                 self._forms[name] = form
                 form.addRow(name, self._fields[name])
@@ -96,7 +96,8 @@ class StatusWidget(QtWidgets.QWidget):
             low, high = status["ber_low"], status["ber_high"]
             sure = status["trustworthy"]  # else it is too low rather than too high, and no interval is known
             self._estimates.append((now, rate, low, high, sure))
-            self._set("estimated BER", f"{rate:.1e}" if sure else f"at least {rate:.0e}, not calibrated")
+            self._set("estimated BER", f"{rate:.1e}" if sure else f"at least {rate:.0e}")
+            self._set("not trusted", status["untrusted"] or _BEFORE)
             self._set("95 % interval", f"{low:.1e} to {high:.1e}" if sure else _BEFORE)
         if "packet_ber" in status:
             self._show_row("counted BER", True)
@@ -204,8 +205,8 @@ class _Plot(QtWidgets.QWidget):
 
 
 class status_panel(status_listener):
-    """A Qt panel of what an equalizer knows about itself: its own estimate of the bit error rate, which
-    network decides, MER and EVM, front filter, carrier, how far training lags.
+    """A Qt panel of what an equalizer knows about itself: its own estimate of the bit error rate and why that is not
+    trusted, which network decides, MER and EVM, front filter, carrier, how far training lags.
 
     title: text above; history: seconds that the plot shows, 1 to 86400. Connect an equalizer's
     `status` to `status`, and put `widget` into a layout. Connect the `ber` of a BER counter to `status`

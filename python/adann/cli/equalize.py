@@ -202,7 +202,8 @@ def equalize(model: str, captures: tuple[str, ...], references: tuple[str, ...],
     if received.estimated_ber:
         click.echo("BER at the end, estimated without labels: {ber:.1e} ({low:.1e} to {high:.1e})"
                    .format(**received.estimated_ber)
-                   + ("" if received.estimated_ber["trustworthy"] else ", not trustworthy"))
+                   + ("" if received.estimated_ber["trustworthy"] else
+                      f", not trustworthy: {received.estimated_ber['untrusted']}"))
     elif settings["guard"] and mode != "off" and not core.losses[settings["loss"]].supervised:
         click.echo(f"no guard and no estimated BER: {model} has neither its error rate nor an expected waveform; "
                    "adann train writes models that have both, from 200 symbols on"

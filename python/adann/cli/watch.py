@@ -103,6 +103,6 @@ def _table(rows: Any) -> Any:
     rows.pop("event", None)
     for name, value in rows.items():
         shown = "–" if value is None else f"{value:.3g}" if isinstance(value, float) else (
-            f"{value:,}" if type(value) is int else str(value))
+            f"{value:,}" if type(value) is int else str(value) or "–")
         table.add_row(name.replace("_", " "), shown)
     return table

@@ -30,8 +30,8 @@ class Received:
     """labels: decisions of each capture, uint8, UNKNOWN between its bursts, all of them if complete; else it was
     stopped, and the rest is missing, of captures not reached all. The counters are the equalizer's, at the end, and so
     are mer, the modulation error ratio in dB, None without a front filter, and estimated_ber: a dictionary of ber, low,
-    high and trustworthy, or None if it is not known. known_position: where frames of known_symbols start, None if that
-    is not found. events: all status messages as dictionaries, or None if they were
+    high, trustworthy and untrusted, or None if it is not known. known_position: where frames of known_symbols start,
+    None if that is not found. events: all status messages as dictionaries, or None if they were
     not wanted."""
 
     labels: list
@@ -197,7 +197,7 @@ def _known(figure):
 def _estimate(estimate):
     if math.isnan(estimate.ber):
         return None
-    return {name: getattr(estimate, name) for name in ("ber", "low", "high", "trustworthy")}
+    return {name: getattr(estimate, name) for name in ("ber", "low", "high", "trustworthy", "untrusted")}
 
 
 def _position(symbol):

@@ -187,14 +187,14 @@ BOOST_AUTO_TEST_CASE(an_estimate_that_is_older_than_the_queue_is_not_trustworthy
         return equalizer.status().estimated;
     };
     const error_rate estimated = decide(32768);
-    BOOST_TEST(estimated.trustworthy);
+    BOOST_TEST((estimated.untrusted == distrust::none));
     equalizer.freeze(true);
-    BOOST_TEST(decide(65536).trustworthy); // the queue's length
-    BOOST_TEST(!decide(learner::estimate_every + 1024).trustworthy);
+    BOOST_TEST((decide(65536).untrusted == distrust::none)); // the queue's length
+    BOOST_TEST((decide(learner::estimate_every + 1024).untrusted == distrust::outdated));
     BOOST_TEST(equalizer.status().estimated.ber == estimated.ber);
     equalizer.freeze(false);
-    BOOST_TEST(!decide(512).trustworthy);
-    BOOST_TEST(decide(learner::estimate_every).trustworthy);
+    BOOST_TEST((decide(512).untrusted == distrust::outdated));
+    BOOST_TEST((decide(learner::estimate_every).untrusted == distrust::none));
 }
 
 BOOST_AUTO_TEST_CASE(off_and_frozen_keep_the_network)

@@ -92,7 +92,7 @@ BOOST_AUTO_TEST_CASE(lockstep_is_the_same_to_the_bit_however_it_is_cut)
         whole.start();
         const decisions expected = decide(whole, 0, symbols);
         BOOST_TEST(expected.labels.size() < symbols); // refined ones come later
-        BOOST_TEST(!whole.status().estimated.trustworthy);
+        BOOST_TEST((whole.status().estimated.untrusted != distrust::none));
         BOOST_TEST((whole.front_status().memory == 0) == lost);
         BOOST_TEST((whole.front_status().resets > 0) == lost);
         for (const std::size_t piece : { 1, 37, 1000 }) {

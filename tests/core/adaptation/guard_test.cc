@@ -5,6 +5,7 @@
 
 #include <boost/test/unit_test.hpp>
 
+#include <array>
 #include <cmath>
 #include <random>
 
@@ -57,11 +58,13 @@ BOOST_AUTO_TEST_CASE(on_random_data_the_estimate_is_the_mean_uncertainty)
         const std::size_t classes = symbols.size();
         error_estimate estimate(symbols, true);
         BOOST_TEST(estimate.symbol_error_rate() == 1.0);
-        BOOST_TEST(!estimate.trustworthy());
+        BOOST_TEST((estimate.distrusted() == distrust::few_symbols));
         decisions(6 * 1024, classes, 0.01f, 5).give(estimate);
         BOOST_TEST(estimate.symbol_error_rate() == 0.01,
                    boost::test_tools::tolerance(1e-4));
-        BOOST_TEST(estimate.trustworthy());
+        BOOST_TEST((estimate.distrusted() == distrust::none));
+        decisions(6 * 1024, classes, 0.05f, 6).give(estimate);
+        BOOST_TEST((estimate.distrusted() == distrust::many_errors));
     }
 }
 
@@ -93,7 +96,7 @@ BOOST_AUTO_TEST_CASE(a_symbol_that_follows_from_its_neighbours_scores_ln_4)
     BOOST_TEST(estimate.pattern_score() == std::log(4.0),
                boost::test_tools::tolerance(0.01));
     BOOST_TEST(estimate.symbol_error_rate() == 1.0);
-    BOOST_TEST(!estimate.trustworthy());
+    BOOST_TEST((estimate.distrusted() == distrust::patterns));
     BOOST_TEST(unscrambled.symbol_error_rate() == 0.0);
 }
 
@@ -106,13 +109,13 @@ BOOST_AUTO_TEST_CASE(a_record_that_repeats_has_patterns_and_is_not_trusted)
     for (unsigned times = 0; times < 8; ++times)
         record.give(repeated);
     BOOST_TEST(repeated.pattern_errors() > 10 * uncertainty);
-    BOOST_TEST(!repeated.trustworthy());
+    BOOST_TEST((repeated.distrusted() == distrust::patterns));
     BOOST_TEST(repeated.symbol_error_rate() - repeated.pattern_errors() == uncertainty,
                boost::test_tools::tolerance(0.001));
 
     error_estimate once(constellation("pam4"), true);
     decisions(4 * 8192, 4, uncertainty, 9).give(once);
-    BOOST_TEST(once.trustworthy());
+    BOOST_TEST((once.distrusted() == distrust::none));
     BOOST_TEST(once.pattern_errors() == 0.0);
 }
 
@@ -122,7 +125,7 @@ BOOST_AUTO_TEST_CASE(a_dead_branch_and_a_class_that_vanished_are_not_trusted)
     decisions sent(8192, 16, 0.001f, 3);
     error_estimate good(qam16, true);
     sent.give(good);
-    BOOST_TEST(good.trustworthy());
+    BOOST_TEST((good.distrusted() == distrust::none));
     // Q shows what I does; then label 5 is decided as label 4.
     decisions dead = sent, vanished = sent;
     for (auto& label : dead.labels)
@@ -133,8 +136,7 @@ BOOST_AUTO_TEST_CASE(a_dead_branch_and_a_class_that_vanished_are_not_trusted)
         each->sharpen(0.001f);
         error_estimate estimate(qam16, true);
         each->give(estimate);
-        BOOST_TEST(!estimate.balanced());
-        BOOST_TEST(!estimate.trustworthy());
+        BOOST_TEST((estimate.distrusted() == distrust::labels));
     }
 }
 
@@ -153,7 +155,7 @@ BOOST_AUTO_TEST_CASE(noise_on_one_axis_alone_is_not_trusted)
         }
         error_estimate estimate(constellation("qpsk"), true);
         d.give(estimate);
-        BOOST_TEST(estimate.trustworthy() == both);
+        BOOST_TEST((estimate.distrusted() == (both ? distrust::none : distrust::axes)));
     }
 }
 
@@ -197,10 +199,10 @@ BOOST_AUTO_TEST_CASE(behind_a_jump_refined_labels_are_trusted_once_all_latest_on
             changes += watching.changed();
             since = watching.changed() ? 0 : since + batch;
             BOOST_TEST(watching.changed() == (i == before));
-            BOOST_TEST((since >= 16'384 || !watching.refined_trustworthy()));
+            const bool is_now = watching.refined_distrusted() == distrust::none;
+            BOOST_TEST((since >= 16'384 || !is_now));
             // Half of the symbols are looked at, but for those near a batch's ends; which, is random.
-            is_trusted = is_trusted || (i > before && since < 16'384 + 12'288 &&
-                                        watching.refined_trustworthy());
+            is_trusted = is_trusted || (i > before && since < 16'384 + 12'288 && is_now);
         }
         BOOST_TEST(changes == 1u);
         trusted += is_trusted;
@@ -317,6 +319,39 @@ BOOST_AUTO_TEST_CASE(that_the_signal_has_changed_lasts_65536_symbols)
         BOOST_TEST(changes == 2 * std::exp(-20.0 * batch * apart / 65536),
                    boost::test_tools::tolerance(1e-9));
     }
+}
+
+// Of the estimate of the network's decisions and of that of refined ones.
+BOOST_AUTO_TEST_CASE(the_first_condition_that_does_not_hold_is_named)
+{
+    using reasons = std::array<distrust, 2>;
+    const auto all = [](distrust one) { return reasons{ one, one }; };
+    offline.temperature = offline.adapted_temperature = 0.1f;
+    offline.refined_errors_per_doubt = 1;
+    const auto why = [&](int batches, int pauses = 0, const missed_errors& missed = {}) {
+        guard watching(offline, true, 1, batch);
+        for (int i = 0; i < pauses; ++i)
+            watching.restart_estimates();
+        for (count = 0; count < static_cast<std::size_t>(batches);)
+            watching.judge(next(), offline.net);
+        return reasons{ watching.distrusted(missed),
+                        watching.refined_distrusted(missed) };
+    };
+    BOOST_TEST((why(2) == all(distrust::few_symbols)));
+    BOOST_TEST((why(60) == all(distrust::none)));
+    BOOST_TEST((why(30, 2) == all(distrust::changes)));
+    BOOST_TEST((why(60, 0, { 0, 0.1 }) == all(distrust::cycle_slips)));
+    BOOST_TEST((why(60, 0, { 0.1, 0 }) == all(distrust::scattered_noise)));
+    offline.refined_errors_per_doubt = 4;
+    BOOST_TEST((why(60) == reasons{ distrust::none, distrust::not_calibrated }));
+    offline.refined_errors_per_doubt = 1;
+    offline.calibrated = false;
+    BOOST_TEST((why(60) == all(distrust::not_calibrated)));
+    offline.calibrated = true;
+    expected_waveform waveform = *offline.waveform;
+    waveform.set(waveform.affine(), waveform.table(), 0.05f); // a third of the noise
+    offline.set_waveform(waveform);
+    BOOST_TEST((why(60) == all(distrust::large_residual)));
 }
 
 BOOST_AUTO_TEST_CASE(training_starts_over_from_what_explains_them_better)

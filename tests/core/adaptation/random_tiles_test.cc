@@ -108,7 +108,7 @@ BOOST_FIXTURE_TEST_CASE(the_estimate_is_not_trusted_whatever_the_period_of_the_l
         BOOST_TEST_CONTEXT(symbols << " lost at " << at << " of " << period << ", batch "
                                    << size)
         {
-            BOOST_TEST(!seen.trustworthy());
+            BOOST_TEST((seen.distrusted() != distrust::none));
             // The draw's deviation for whole tiles and a memory of 16 looks of 4
             // periods is 1/2 of the rate at most; zeros have two likely labels.
             const double expected = 0.5 * symbols / period;

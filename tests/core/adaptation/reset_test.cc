@@ -62,7 +62,7 @@ std::string told(const learner_event& event)
                                  event.step.confidence,
                                  event.estimated.ber,
                                  event.estimated.high,
-                                 double(event.estimated.trustworthy),
+                                 double(event.estimated.untrusted),
                                  double(event.in_use) }) {
         char bits[sizeof number];
         std::memcpy(bits, &number, sizeof number);
