@@ -3,6 +3,7 @@
 
 #include "core/common/checks.h"
 #include "core/common/complex.h"
+#include "core/signal/median.h"
 #include "core/signal/peak.h"
 
 #include <algorithm>
@@ -170,10 +171,9 @@ void carrier_recovery::find_spectrum(const std::vector<std::complex<float>>& pow
                    periodogram.begin(),
                    [](std::complex<float> value) { return std::norm(value); });
     std::copy(periodogram.begin(), periodogram.end(), d_sorted.begin());
-    const auto median = d_sorted.begin() + bins / 2;
-    std::nth_element(d_sorted.begin(), median, d_sorted.end());
+    const float usual = median(d_sorted.begin(), d_sorted.end());
     for (auto& each : periodogram)
-        each = *median > 0 ? each / *median : 0;
+        each = usual > 0 ? each / usual : 0;
 }
 
 // Distance, in bins, from a peak to the top of the parabola through it and its neighbours.

@@ -5,6 +5,7 @@
 #include "core/signal/fit_polynomial.h"
 #include "core/signal/impulse_detector.h"
 #include "core/signal/linear_regression.h"
+#include "core/signal/median.h"
 #include "core/signal/windows.h"
 
 #include <algorithm>
@@ -311,10 +312,8 @@ std::vector<std::size_t> undisturbed(const expected_waveform& fitted, const reco
     for (std::size_t s = 0; s < stretches; ++s)
         powers[s] /= counts[s];
     std::vector<double> sorted = powers;
-    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(stretches / 2);
-    std::nth_element(sorted.begin(), middle, sorted.end());
-    const double most =
-        disturbed * std::max(*middle, rounding * double{ fitted.power() });
+    const double most = disturbed * std::max(median(sorted.begin(), sorted.end()),
+                                             rounding * double{ fitted.power() });
     std::vector<std::size_t> found;
     for (std::size_t u = 0; u < given.used.size(); ++u)
         if (powers[stretch_of(u)] <= most)

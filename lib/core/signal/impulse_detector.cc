@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/signal/impulse_detector.h"
 
+#include "core/signal/median.h"
+
 #include <limits>
 #include <numeric>
 
@@ -11,14 +13,6 @@ constexpr float exceeding = 1.5f * 1.5f; // power: over that of most blocks
 // Samples of a block, or a symbol's if these are more: so many are no impulses.
 constexpr std::size_t of_signal = 4;
 constexpr float unlimited = std::numeric_limits<float>::max();
-
-template <std::size_t blocks>
-float median(std::array<float, blocks> values)
-{
-    const auto middle = values.begin() + blocks / 2;
-    std::nth_element(values.begin(), middle, values.end());
-    return *middle;
-}
 
 // The largest power of n samples; im is null of real ones.
 float largest_power(const float* re, const float* im, std::size_t n)
@@ -93,9 +87,10 @@ void impulse_detector::end_block()
 
 float impulse_detector::limit() const
 {
-    return d_seen < blocks || d_impulses == d_level
-               ? unlimited
-               : std::max(exceeding * median(d_largest), d_least);
+    if (d_seen < blocks || d_impulses == d_level)
+        return unlimited;
+    auto largest = d_largest;
+    return std::max(exceeding * median(largest.begin(), largest.end()), d_least);
 }
 
 void impulse_detector::state(archive& members)
@@ -123,7 +118,7 @@ blank_impulses(float* samples, std::size_t n, std::size_t floats, std::size_t sp
         std::array<float, blocks> largest{};
         for (std::size_t i = from; i < from + together; ++i)
             largest[(i - from) / block] = std::max(largest[(i - from) / block], power(i));
-        const float limit = exceeding * median(largest);
+        const float limit = exceeding * median(largest.begin(), largest.end());
         for (std::size_t i = first; i < from + together; ++i)
             if (power(i) > limit) {
                 std::fill_n(samples + i * floats, floats, 0.0f);

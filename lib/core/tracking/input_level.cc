@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/input_level.h"
 
+#include "core/signal/median.h"
 #include "core/signal/windows.h"
 
 #include <algorithm>
@@ -67,11 +68,10 @@ float input_level::ratio(const measured& found, float factor) const
 input_level::measured input_level::median() const
 {
     const auto middle = [&](float measured::*of) {
-        std::array<float, looks> sorted;
+        std::array<float, looks> values;
         for (std::size_t i = 0; i < looks; ++i)
-            sorted[i] = d_found[i].*of;
-        std::nth_element(sorted.begin(), sorted.begin() + looks / 2, sorted.end());
-        return sorted[looks / 2];
+            values[i] = d_found[i].*of;
+        return core::median(values.begin(), values.end());
     };
     return { middle(&measured::square), middle(&measured::variance) };
 }

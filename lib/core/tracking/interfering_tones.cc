@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/interfering_tones.h"
 
+#include "core/signal/median.h"
 #include "core/signal/rotate.h"
 
 #include <algorithm>
@@ -156,14 +157,13 @@ std::optional<double> interfering_tones::line(std::size_t size) const
     const auto end = std::copy(d_power.begin() + from,
                                d_power.begin() + std::min(from + 2 * near, may.bins),
                                nearby.begin());
-    const auto middle = nearby.begin() + (end - nearby.begin()) / 2;
-    std::nth_element(nearby.begin(), middle, end);
+    const float usual = median(nearby.begin(), end);
     // A bin of noise exceeds t times the mean with a
     // probability of exp(-t): the median is ln 2 times it.
     const double enough = (16 + std::log(static_cast<double>(size))) / 0.693;
-    if (!(most > enough * *middle))
+    if (!(most > enough * usual))
         return {};
-    const double counts = std::max(enough * *middle, of_largest * double{ most });
+    const double counts = std::max(enough * usual, of_largest * double{ most });
     std::size_t lines = 0;
     for (std::size_t k = may.first - 1; k <= may.end; ++k)
         lines += d_power[k] > counts && d_power[k] > d_power[k - 1] &&

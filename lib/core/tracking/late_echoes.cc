@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/late_echoes.h"
 
+#include "core/signal/median.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -125,13 +127,12 @@ void late_echoes::take()
     const auto best = static_cast<std::size_t>(
         std::max_element(d_sure.begin(), d_sure.end()) - d_sure.begin());
     const float surest = d_sure[best];
-    const auto middle = d_sure.begin() + static_cast<std::ptrdiff_t>(d_lags / 2);
-    std::nth_element(d_sure.begin(), middle, d_sure.end());
     // By chance a complex sum's square over its variance exceeds t with a probability of exp(-t),
     // and has a median of ln 2; that of a real one exp(-t / 2) at most, and 0.455 (chi-squared).
     const float all = 16 + std::log(static_cast<float>(d_lags));
-    const float enough = complex ? all : 2 * all, median = complex ? 0.693f : 0.455f;
-    if (!(surest > enough * std::max(*middle / median, 1.0f)))
+    const float enough = complex ? all : 2 * all, by_chance = complex ? 0.693f : 0.455f;
+    const float usual = median(d_sure.begin(), d_sure.end()) / by_chance;
+    if (!(surest > enough * std::max(usual, 1.0f)))
         return;
     const std::complex<float> more =
         -std::complex<float>(d_sums.re[best], complex ? d_sums.im[best] : 0) / d_power;
