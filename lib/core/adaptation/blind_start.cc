@@ -5,6 +5,7 @@
 #include "core/common/checks.h"
 #include "core/network/decider.h"
 #include "core/signal/carrier_track.h"
+#include "core/signal/divergence.h"
 #include "core/signal/fit_waveform.h"
 #include "core/signal/impulse_detector.h"
 #include "core/signal/known_symbols.h"
@@ -432,14 +433,11 @@ bool blind_start::turn_back()
 // Nats from a uniform distribution.
 double blind_start::divergence_of(const std::vector<std::uint8_t>& labels) const
 {
-    const auto classes = static_cast<double>(d_model.symbols.size());
-    std::vector<double> counts(d_model.symbols.size());
+    std::vector<double> parts(d_model.symbols.size());
     for (const std::uint8_t label : labels)
-        counts[label] += 1 / static_cast<double>(labels.size());
-    double divergence = 0;
-    for (const double part : counts)
-        divergence += part > 0 ? part * std::log(part * classes) : 0;
-    return divergence;
+        parts[label] += 1 / static_cast<double>(labels.size());
+    return divergence_from_uniform(parts.size(),
+                                   [&](auto label) { return parts[label]; });
 }
 
 void blind_start::check_labels(const std::vector<std::uint8_t>& labels) const

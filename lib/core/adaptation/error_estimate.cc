@@ -2,6 +2,7 @@
 #include "core/adaptation/error_estimate.h"
 
 #include "core/adaptation/time_constants.h"
+#include "core/signal/divergence.h"
 
 #include <algorithm>
 #include <cmath>
@@ -201,12 +202,9 @@ bool error_estimate::equal_labels() const
 {
     if (!d_scrambled)
         return true;
-    double divergence = 0;
-    for (std::size_t label = 0; label < d_classes; ++label) {
-        const double part =
-            (d_past.labels[label] + d_latest.labels[label]) / std::max(symbols(), 1.0);
-        divergence += part > 0 ? part * std::log(part * d_classes) : 0;
-    }
+    const double divergence = divergence_from_uniform(d_classes, [&](std::size_t label) {
+        return (d_past.labels[label] + d_latest.labels[label]) / std::max(symbols(), 1.0);
+    });
     const double freedom = static_cast<double>(d_classes - 1), n = independent_symbols();
     return divergence - freedom / 2 / n <=
            std::max(standard_deviations * std::sqrt(freedom / 2) / n, least_score);

@@ -3,6 +3,7 @@
 
 #include "core/adaptation/time_constants.h"
 #include "core/common/printable.h"
+#include "core/signal/divergence.h"
 #include "core/simd/kernels.h"
 
 #include <algorithm>
@@ -35,19 +36,6 @@ std::size_t patterns_of(const label_parts& parts)
 }
 
 std::string two_digits(double number) { return std::to_string(number).substr(0, 4); }
-
-// KL divergence of counts from the uniform distribution, nats, less its expectation by chance.
-template <typename iterator>
-double from_uniform(iterator first, iterator end)
-{
-    const auto n = static_cast<double>(end - first);
-    const double total = std::accumulate(first, end, 0.0);
-    double divergence = -(n - 1) / (2 * total);
-    for (; first != end; ++first)
-        if (*first > 0)
-            divergence += *first / total * std::log(*first / total * n);
-    return divergence;
-}
 
 // The mean of a function of the samples, in chunks, so that the loop is vectorized.
 template <typename function>
@@ -190,7 +178,12 @@ std::string signal_check::pattern_problem(const feature_view& batch,
     for (std::size_t part = 0; part <= d_parts.count; ++part) {
         const auto first = d_patterns.begin() + part * patterns;
         const auto end = part < d_parts.count ? first + patterns : d_patterns.end();
-        const double divergence = from_uniform(first, end);
+        const auto n = static_cast<std::size_t>(end - first);
+        const double total = std::accumulate(first, end, 0.0);
+        const double divergence = divergence_from_uniform(
+            n,
+            [&](std::size_t k) { return first[k] / total; },
+            static_cast<double>(n - 1) / (2 * total));
         if (divergence > implausible_patterns)
             d_pattern_problem =
                 "the decisions are not those of random data: their patterns are " +
