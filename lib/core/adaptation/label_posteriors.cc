@@ -28,7 +28,7 @@ label_posteriors::label_posteriors(const constellation& symbols)
 void label_posteriors::use(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
-    d_trellis.use(signal, is_deep, d_noise);
+    d_trellis.use(signal, is_deep, d_noise.mean);
 }
 
 void label_posteriors::write(std::size_t symbol, float* posteriors) const
@@ -85,7 +85,10 @@ void label_posteriors::make_consistent_with_decision(std::uint8_t label,
     }
 }
 
-float label_posteriors::noise() const { return margin * std::max(d_noise, least_noise); }
+float label_posteriors::noise() const
+{
+    return margin * std::max(d_noise.mean, least_noise);
+}
 
 void label_posteriors::find(const std::uint8_t* labels,
                             const label_descent::match* matches,
@@ -123,8 +126,7 @@ void label_posteriors::learn_noise()
         for (std::size_t a = 0; a < d_trellis.alternatives(i); ++a)
             add(d_trellis.probability(i, a), d_trellis.residual(i, a));
     }
-    d_blocks = std::min(d_blocks + 1, remembered);
-    d_noise += (sum / static_cast<float>(block) - d_noise) / d_blocks;
+    d_noise.add(sum / static_cast<float>(block), remembered);
 }
 
 } // namespace gr::adann::core

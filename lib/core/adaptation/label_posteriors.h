@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/label_trellis.h"
+#include "core/signal/running_mean.h"
 
 #include <vector>
 
@@ -55,8 +56,8 @@ private:
 
     const std::size_t d_classes, d_dimensions;
     label_trellis d_trellis;
-    float d_power = 0;               // of the noise, as refinement has it
-    float d_noise = 1, d_blocks = 0; // over that, and of how many blocks
+    float d_power = 0;                   // of the noise, as refinement has it
+    running_mean<float> d_noise{ 1, 0 }; // over that, of blocks
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const float* d_priors = nullptr; // (window, M), or null

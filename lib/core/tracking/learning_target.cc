@@ -110,13 +110,6 @@ float* learning_target::aim_known(const sample_history& history,
     return expected;
 }
 
-void learning_target::measure_noise(float mean_square)
-{
-    d_latest_noise = mean_square;
-    d_noise_blocks = std::min(d_noise_blocks + 1, blocks_averaged);
-    d_noise += (d_latest_noise - d_noise) / d_noise_blocks;
-}
-
 learning_target::block learning_target::aim_block(const sample_history& history,
                                                   std::size_t symbol,
                                                   std::size_t n,
@@ -143,7 +136,8 @@ learning_target::block learning_target::aim_block(const sample_history& history,
     d_label_noise.find();
     tap_bank::measured found{};
     found.residual = mean_square();
-    measure_noise(found.residual + d_power * d_soft.hidden_noise(decisions, n));
+    d_latest_noise = found.residual + d_power * d_soft.hidden_noise(decisions, n);
+    d_noise.add(d_latest_noise, blocks_averaged);
     if (!(part > 0))
         return { expected, {} };
     d_turns = std::min(d_turns + 1, blocks_averaged);

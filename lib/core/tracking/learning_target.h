@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/network/model.h"
+#include "core/signal/running_mean.h"
 #include "core/tracking/label_variety.h"
 #include "core/tracking/sample_history.h"
 #include "core/tracking/soft_decisions.h"
@@ -81,12 +82,13 @@ public:
      * the average, whichever has less noise; 1 until a block was measured. */
     float lacking_noise() const
     {
-        return std::max(0.0f, 1 - std::min(d_noise, d_latest_noise) / d_learnt_noise);
+        return std::max(0.0f,
+                        1 - std::min(d_noise.mean, d_latest_noise) / d_learnt_noise);
     }
     //! Mean square of a sample's residual over some 16 blocks; NaN until a block was measured.
     float noise() const
     {
-        return d_noise > 0 ? d_noise : std::numeric_limits<float>::quiet_NaN();
+        return d_noise.mean > 0 ? d_noise.mean : std::numeric_limits<float>::quiet_NaN();
     }
     //! Finds the posterior means of n symbols whose neighbours are decided.
     void soften(sample_history& history, std::size_t symbol, std::size_t n);
@@ -119,7 +121,8 @@ public:
     {
         d_slope = d_turning = d_turns = 0;
         d_excess = 1;
-        d_noise = d_latest_noise = d_noise_blocks = 0;
+        d_noise = {};
+        d_latest_noise = 0;
         d_label_noise.reset();
     }
     void state(archive& members)
@@ -128,15 +131,14 @@ public:
         members("turning", d_turning, 0.0f, 1.0f);
         members("turns", d_turns, 0.0f, 1e3f);
         members("excess", d_excess, 1e-3f, 1e12f);
-        members("noise", d_noise, 0.0f, 1e12f);
+        members("noise", d_noise.mean, 0.0f, 1e12f);
         members("latest_noise", d_latest_noise, 0.0f, 1e12f);
-        members("noise_blocks", d_noise_blocks, 0.0f, 1e3f);
+        members("noise_blocks", d_noise.count, 0.0f, 1e3f);
         members("label_noise", d_label_noise);
     }
 
 private:
     void take_known(sample_history& history, std::size_t symbol, std::size_t n);
-    void measure_noise(float mean_square);
 
     std::shared_ptr<const expected_waveform> d_waveform;
     soft_decisions d_soft;
@@ -150,8 +152,9 @@ private:
     float d_turns = 0; // blocks in the means d_slope and d_turning
     float d_power;     // of a sample of the waveform
     // Mean squares of a sample: learnt noise; the residual, on average and in the latest block.
-    float d_learnt_noise, d_noise = 0, d_latest_noise = 0;
-    float d_noise_blocks = 0; // blocks in the mean d_noise
+    float d_learnt_noise;
+    running_mean<float> d_noise; // of blocks
+    float d_latest_noise = 0;
 };
 
 } // namespace gr::adann::core
