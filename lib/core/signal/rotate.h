@@ -27,6 +27,14 @@ inline void rotate(float& re, float& im, double by)
     rotate(re, im, static_cast<float>(std::cos(by)), static_cast<float>(std::sin(by)));
 }
 
+//! n samples back by a carrier, in place: sample i by its phase + growth · (first + i) radians.
+inline void rotate_back(
+    float* re, float* im, std::size_t n, double phase, double growth, double first = 0)
+{
+    for (std::size_t i = 0; i < n; ++i)
+        rotate(re[i], im[i], -(phase + growth * (first + static_cast<double>(i))));
+}
+
 //! n interleaved samples, each times `by`; in place or not.
 inline void rotate(const float* samples, std::complex<float> by, std::size_t n, float* to)
 {

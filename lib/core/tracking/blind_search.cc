@@ -46,10 +46,7 @@ blind_search::decisions blind_search::find(tracked_stream& stream)
         remove_mean(received.im, n, d_samples.im.data());
         stream.carrier->turn_settled(history, d_samples, first, n, -1);
         windows = d_windows.data();
-        for (std::size_t i = 0; i < n; ++i) {
-            d_windows[2 * i] = d_samples.re[i];
-            d_windows[2 * i + 1] = d_samples.im[i];
-        }
+        d_samples.interleave(n, d_windows.data());
     }
     const std::size_t owned = history.owned(history.latest(judge::symbols));
     return { d_equalizer->find({ windows,

@@ -427,11 +427,11 @@ void carrier_follower::turn_settled(const sample_history& history,
         whole_turn * d_settled_frequency / static_cast<double>(d_window.sps());
     const double since =
         static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
-    const double start = settled_phase() + per_sample * since;
-    for (std::size_t i = 0; i < n; ++i)
-        rotate(samples.re[i],
-               samples.im[i],
-               way * (start + per_sample * static_cast<double>(i)));
+    rotate_back(samples.re.data(),
+                samples.im.data(),
+                n,
+                -way * (settled_phase() + per_sample * since),
+                -way * per_sample);
 }
 
 bool carrier_follower::is_confirmed() const

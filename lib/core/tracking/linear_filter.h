@@ -9,6 +9,7 @@
 #include "core/common/aligned.h"
 #include "core/simd/kernels.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gr::adann::core {
@@ -22,6 +23,18 @@ struct signal_planes {
     signal_planes operator+(std::ptrdiff_t samples) const
     {
         return { re + samples, im ? im + samples : nullptr };
+    }
+    //! Copies n samples, complex ones interleaved.
+    void interleave(std::size_t n, float* to) const
+    {
+        if (!im) {
+            std::copy_n(re, n, to);
+            return;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            to[2 * i] = re[i];
+            to[2 * i + 1] = im[i];
+        }
     }
 };
 
@@ -40,6 +53,10 @@ struct planes {
                 re[i] = samples[2 * i];
                 im[i] = samples[2 * i + 1];
             }
+    }
+    void interleave(std::size_t n, float* to) const
+    {
+        static_cast<signal_planes>(*this).interleave(n, to);
     }
     operator signal_planes() const
     {

@@ -402,12 +402,8 @@ void mimo_recovery::resume(mimo_streams& streams,
     const double begin = carrier.phase_at(streams.symbol_of(from));
     const double growth =
         2 * M_PI * carrier.frequency() / static_cast<double>(streams.sps());
-    for (std::size_t i = 0; i < count; ++i) {
-        float &re = d_samples[2 * i], &im = d_samples[2 * i + 1];
-        re = d_filtered.re[i];
-        im = d_filtered.im[i];
-        rotate(re, im, -(begin + growth * static_cast<double>(i)));
-    }
+    rotate_back(d_filtered.re.data(), d_filtered.im.data(), count, begin, growth);
+    d_filtered.interleave(count, d_samples.data());
     const double received = power_of(d_samples.data(), count);
     if (!phase_search::has_signal(received, count))
         return;

@@ -103,22 +103,16 @@ feature_view resumption::windows(tracked_stream& stream,
                       history.received(first - stream.filter.reach()),
                       samples,
                       d_filtered);
-    const feature_view found = window.view(memory.data(), n);
-    if (!stream.carrier) {
-        std::copy_n(d_filtered.re.begin(), samples, memory.begin());
-        return found;
-    }
-    const double phase = d_carrier.phase_at(now(stream));
-    const double growth =
-        2 * M_PI * d_carrier.frequency() / static_cast<double>(window.sps());
-    const double ahead = static_cast<double>(first) -
-                         static_cast<double>(history.sample(history.next() - position));
-    for (std::size_t i = 0; i < samples; ++i) {
-        float &re = memory[2 * i] = d_filtered.re[i],
-              &im = memory[2 * i + 1] = d_filtered.im[i];
-        rotate(re, im, -(phase + growth * (ahead + static_cast<double>(i))));
-    }
-    return found;
+    if (stream.carrier)
+        rotate_back(d_filtered.re.data(),
+                    d_filtered.im.data(),
+                    samples,
+                    d_carrier.phase_at(now(stream)),
+                    2 * M_PI * d_carrier.frequency() / static_cast<double>(window.sps()),
+                    static_cast<double>(first) -
+                        static_cast<double>(history.sample(history.next() - position)));
+    d_filtered.interleave(samples, memory.data());
+    return window.view(memory.data(), n);
 }
 
 resumption::fit

@@ -132,10 +132,7 @@ feature_view sample_history::received_windows(std::size_t symbol,
     const float* data = &d_samples.re[first];
     if (is_complex()) {
         const std::size_t count = window_end(symbol + n - 1) - first;
-        for (std::size_t i = 0; i < count; ++i) {
-            memory[2 * i] = d_samples.re[first + i];
-            memory[2 * i + 1] = d_samples.im[first + i];
-        }
+        received(first).interleave(count, memory.data());
         data = memory.data();
     }
     return d_window.view(data, n);

@@ -121,18 +121,12 @@ signal_planes timing_search::received(const tracked_stream& stream, std::size_t 
 // n filtered samples from this one on, rotated back by so many radians.
 void timing_search::turn(std::size_t from, std::size_t n, float angle)
 {
-    if (d_filtered.im.empty()) {
-        std::copy_n(d_filtered.re.begin() + static_cast<std::ptrdiff_t>(from),
-                    n,
-                    d_windows.begin());
+    (d_filtered + static_cast<std::ptrdiff_t>(from)).interleave(n, d_windows.data());
+    if (d_filtered.im.empty())
         return;
-    }
     const float c = std::cos(angle), s = -std::sin(angle);
-    for (std::size_t i = 0; i < n; ++i) {
-        d_windows[2 * i] = d_filtered.re[from + i];
-        d_windows[2 * i + 1] = d_filtered.im[from + i];
-        rotate(d_windows[2 * i], d_windows[2 * i + 1], c, s);
-    }
+    for (std::size_t i = 0; i < 2 * n; i += 2)
+        rotate(d_windows[i], d_windows[i + 1], c, s);
 }
 
 } // namespace gr::adann::core

@@ -62,4 +62,21 @@ BOOST_AUTO_TEST_CASE(interleaved_samples_are_multiplied)
     }
 }
 
+BOOST_AUTO_TEST_CASE(a_carrier_is_removed)
+{
+    constexpr double phase = 0.4, growth = -0.01, first = -7;
+    const auto sent = drawn(100);
+    std::vector<float> re, im;
+    for (std::size_t i = 0; i < sent.size(); ++i) {
+        const auto at = static_cast<double>(i);
+        const number received =
+            sent[i] * number(std::polar(1.0, phase + growth * (first + at)));
+        re.push_back(received.real());
+        im.push_back(received.imag());
+    }
+    rotate_back(re.data(), im.data(), sent.size(), phase, growth, first);
+    for (std::size_t i = 0; i < sent.size(); ++i)
+        BOOST_TEST(std::abs(number(re[i], im[i]) - sent[i]) < 1e-6f);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
