@@ -7,7 +7,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <complex>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +29,12 @@ struct label_parts {
     //! of[p][label]: part p of a label, 0 … values - 1
     std::array<std::array<std::uint8_t, 256>, 2> of{};
 };
+
+//! Angle of the k-th of the `order` rotations of a constellation onto itself, radians.
+inline double symmetry_angle(std::size_t order, std::size_t k = 1)
+{
+    return 2 * M_PI * static_cast<double>(k) / static_cast<double>(order);
+}
 
 /*! Any 2, 4, 8 … 256 points in label order.
  *

@@ -25,8 +25,7 @@ ambiguity::ambiguity(const constellation& symbols, float variance)
     for (int later = -around; later <= around; ++later)
         for (std::size_t turned = 0; turned < turns; ++turned)
             if (const displacement by{ later, turned }; !by.none()) {
-                const double angle =
-                    2 * M_PI * static_cast<double>(turned) / static_cast<double>(turns);
+                const double angle = symmetry_angle(turns, turned);
                 d_tested.push_back({ by, std::complex<float>(std::polar(1.0, angle)) });
             }
 }

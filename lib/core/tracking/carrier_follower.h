@@ -62,7 +62,7 @@ public:
     bool has_phase_noise(const learning_target& target) const;
     bool may_move() const { return d_loop.may_move(); } //!< phase_bank's
     //! Angle between two neighbouring rotations of the constellation onto itself, radians.
-    double symmetry() const { return 2 * M_PI / static_cast<double>(d_line.order()); }
+    double symmetry() const { return symmetry_angle(d_line.order()); }
 
     //! Adds the middle samples of n symbols to the line's estimate.
     void note(const sample_history& history, std::size_t symbol, std::size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/judge.h"
 
+#include "core/signal/constellation.h"
 #include "core/signal/rotate.h"
 
 #include <algorithm>
@@ -40,7 +41,7 @@ judge::judge(std::shared_ptr<const expected_waveform> waveform,
 const std::vector<std::uint8_t>*
 judge::align(const std::uint8_t* labels, const std::uint8_t* others, float turned) const
 {
-    const double step = whole_turn / static_cast<double>(d_symmetries.size());
+    const double step = symmetry_angle(d_symmetries.size());
     if (std::equal(labels, labels + symbols, others) &&
         std::abs(std::remainder(double{ turned }, whole_turn)) < 0.75 * step)
         return &d_symmetries.front();

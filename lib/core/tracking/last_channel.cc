@@ -76,8 +76,7 @@ displacement last_channel::find(const float* taps, double ahead) const
         for (int m = std::max(0, later * sps); m < std::min(n, n + later * sps); ++m)
             alike += std::conj(d_other[m - later * sps]) * d_response[m];
         for (std::size_t s = 0; s < d_symmetries; ++s) {
-            const double angle =
-                2 * M_PI * static_cast<double>(s) / static_cast<double>(d_symmetries);
+            const double angle = symmetry_angle(d_symmetries, s);
             const double score = std::real(alike * std::polar(1.0, angle - ahead));
             if (score > most) {
                 most = score;

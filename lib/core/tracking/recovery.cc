@@ -480,10 +480,8 @@ bool recovery::start(tracked_stream& stream,
     carrier_follower* const carrier = stream.follower();
     const auto before = carrier ? carrier->settled() : carrier_follower::moment{};
     if (carrier && !proposed.has_settled_phase() && !carrier->idle())
-        carrier->set_settled(
-            carrier->present(stream.history,
-                             2 * M_PI * static_cast<double>(by.turned) /
-                                 static_cast<double>(d_symmetries.size())));
+        carrier->set_settled(carrier->present(
+            stream.history, symmetry_angle(d_symmetries.size(), by.turned)));
     if (!stream.start(d_proposed.data(),
                       count,
                       stream.history.next() - (n - last),

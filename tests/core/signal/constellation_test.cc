@@ -62,6 +62,15 @@ BOOST_AUTO_TEST_CASE(grids_and_rings_are_gray_coded_and_symmetries_keep_distance
                 }
             for (std::size_t l = 0; l < c.size(); ++l)
                 BOOST_TEST(c.symmetries()[0][l] == l);
+            const std::size_t order = c.symmetries().size();
+            for (std::size_t k = 0; k < order; ++k)
+                for (std::size_t l = 0; l < c.size(); ++l) {
+                    const std::complex<float> rotated =
+                        c.points()[l] *
+                        std::complex<float>(std::polar(1.0, symmetry_angle(order, k)));
+                    BOOST_TEST(std::abs(rotated - c.points()[c.symmetries()[k][l]]) <
+                               1e-4f);
+                }
             // A cross has no Gray code (Smith 1975), nor has DVB-S2's 32APSK everywhere.
             const bool gray = name != "32qam" && name != "128qam" && name != "32apsk";
             BOOST_TEST((c.bits_per_error() == 1.0) == gray);
