@@ -132,22 +132,20 @@ void waveform_judge::gather_wave()
     using number = std::complex<double>;
     const bool is_complex = d_waveform.now().is_complex();
     const float* const moments = d_block.correlation();
-    const auto sum = [&](const planes& values, std::size_t first) {
-        return number(d_kernels->dot(&values.re[first], nullptr, n),
-                      is_complex ? d_kernels->dot(&values.im[first], nullptr, n) : 0);
-    };
-    number total = sum(d_wave, 0);
+    for (std::size_t k = 0; k < m; ++k)
+        d_moments[k] += number(moments[k], is_complex ? moments[d_block.pitch() + k] : 0);
+    // Those of the offset are added up in double precision.
+    number total(d_kernels->dot(d_wave.re.data(), nullptr, n),
+                 is_complex ? d_kernels->dot(d_wave.im.data(), nullptr, n) : 0);
     for (std::size_t k = 0; k < d_taps; ++k) {
         const float *re = d_block.row(k), *im = d_block.row(k, is_complex);
         for (std::size_t j = 0; j <= k; ++j) // only the lower half is read
             d_gram[k * m + j] += number(re[j], is_complex ? im[j] : 0);
-        d_moments[k] += number(moments[k], is_complex ? moments[d_block.pitch() + k] : 0);
         d_gram[d_taps * m + k] += total;
         total += number(d_wave.re[k + n] - d_wave.re[k],
                         is_complex ? d_wave.im[k + n] - d_wave.im[k] : 0);
     }
     d_gram[d_taps * m + d_taps] += static_cast<double>(n);
-    d_moments[d_taps] += sum(d_wanted, d_taps / 2);
 }
 
 void waveform_judge::relearn(const std::uint8_t* labels)
