@@ -75,10 +75,10 @@ void adaptive_filter::learn(sample_history& history,
     if (!carrier && !hard) // of complex samples the carrier's steps have done so
         target.soften(history, symbol, d_block);
     const bool is_searched =
-        carrier && carrier->is_searching(); // its labels are not softened
+        carrier && carrier->selection().is_on(); // its labels are not softened
     const auto aim = target.aim_block(history, symbol, d_block, hard || is_searched);
     if (carrier)
-        carrier->turn_expected(history, symbol, d_block, aim.expected);
+        carrier->selection().rotate_expected(history, symbol, d_block, aim.expected);
     d_wanted.assign(aim.expected, n);
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
@@ -127,7 +127,7 @@ bool adaptive_filter::start(sample_history& history,
     const signal_planes x = history.received(owned - reach());
     d_wanted.assign(target.expect(labels + around, symbols), samples);
     if (carrier && !finds_carrier)
-        carrier->turn_settled(history, d_wanted, owned, samples, 1);
+        carrier->settled().rotate(history, d_wanted, owned, samples, 1);
     const auto sum = [&] {
         d_sums.set(x, d_wanted, samples);
         d_sums.add_noise_target(d_wanted_noise, d_level, target.lacking_noise());

@@ -44,7 +44,7 @@ blind_search::decisions blind_search::find(tracked_stream& stream)
     const float* windows = d_samples.re.data();
     if (stream.carrier) {
         remove_mean(received.im, n, d_samples.im.data());
-        stream.carrier->turn_settled(history, d_samples, first, n, -1);
+        stream.carrier->settled().rotate(history, d_samples, first, n, -1);
         windows = d_windows.data();
         d_samples.interleave(n, d_windows.data());
     }

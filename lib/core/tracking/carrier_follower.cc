@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 namespace gr::adann::core {
 
@@ -22,40 +21,30 @@ constexpr double slowest_line = 0.125 / carrier_follower::checked_every;
 // Steps in which that distinguishes it from a phase of zero.
 constexpr std::size_t slowest_is_seen =
     carrier_follower::checked_every / carrier_follower::step;
-// Symbols: a line's frequency, estimated from checked_every, is extrapolated over as many more.
-constexpr std::uint64_t predicted_for = 2 * carrier_follower::checked_every;
 static_assert(block_symbols % carrier_follower::step == 0);
-// Averaging times of latest_residual() and residual(), as those of the taps' residuals.
-constexpr auto latest_symbols = static_cast<float>(block_symbols);
-constexpr float residual_symbols = 4 * latest_symbols;
 } // namespace
 
 carrier_follower::carrier_follower(const expected_waveform& waveform,
                                    const constellation& alphabet,
                                    const sample_history& history)
-    : d_window(history.window()),
-      d_reach(waveform.reach()),
-      d_loop(history.most_samples(),
-             d_window.sps(),
-             d_reach + d_window.samples_before() / d_window.sps(),
+    : d_loop(history.most_samples(),
+             history.window().sps(),
+             waveform.reach() +
+                 history.window().samples_before() / history.window().sps(),
              phase_search::tolerated(alphabet)),
       d_line(waveform, alphabet),
-      d_tolerated(phase_search::tolerated(alphabet)),
-      d_again(step + 2 * d_reach)
+      d_slip_detector(symmetry()),
+      d_selection(alphabet, history.window(), waveform.reach(), history.most_symbols()),
+      d_hindsight(history.window(), waveform.reach()),
+      d_tolerated(phase_search::tolerated(alphabet))
 {
-    d_turned.resize(turned(d_again.size()).floats());
-    phase_decisions search(alphabet, d_window, d_reach, history.most_symbols());
-    if (search.angles() > 1) {
-        d_correlations.resize(search.angles());
-        d_search = std::move(search);
-    }
 }
 
 void carrier_follower::note(const sample_history& history,
                             std::size_t symbol,
                             std::size_t n)
 {
-    d_is_rotated_again = false;
+    d_hindsight.forget();
     for (std::size_t k = symbol; k < symbol + n; ++k) {
         const signal_planes middle = history.received(history.sample(k));
         d_line.take({ *middle.re, *middle.im });
@@ -64,8 +53,7 @@ void carrier_follower::note(const sample_history& history,
 
 void carrier_follower::move_back(const sample_history& history, std::size_t symbols)
 {
-    if (d_search)
-        d_search->move_back(symbols);
+    d_selection.move_back(symbols);
     d_loop.move_back(history.sample(symbols));
 }
 
@@ -76,7 +64,7 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
 bool carrier_follower::has_carrier(const learning_target& target, float residual) const
 {
     const float noise = std::max(target.waveform().noise_power(), least_left);
-    return d_from_line || std::abs(d_settled_frequency) > slowest_line ||
+    return d_from_line || std::abs(d_settled.frequency()) > slowest_line ||
            residual > more_than_noise * noise || has_phase_noise(target);
 }
 
@@ -94,63 +82,36 @@ void carrier_follower::search(sample_history& history,
 {
     const std::size_t symbol = history.latest(step), first = history.owned(symbol);
     const std::size_t n = history.sample(step);
-    const float* const samples = history.filtered(first);
-    const double power = power_of(samples, n);
-    const bool searches = d_search && taken == step && !idle() && !target.blurs_phase() &&
-                          has_carrier(target, residual) &&
+    const double power = power_of(history.filtered(first), n);
+    const bool searches = d_selection.is_possible() && taken == step && !d_loop.idle() &&
+                          !target.blurs_phase() && has_carrier(target, residual) &&
                           phase_search::has_signal(power / target.power(), n);
-    if (!std::exchange(d_searching, searches) && searches)
-        begin_search(history, first - n / 2, residual);
     if (!searches)
-        return;
-    const std::size_t newest = history.next() - step;
-    const bool known = history.knows(step) && history.is_usable(first);
-    d_search->decide(history.filtered(history.window_begin(newest)),
-                     d_loop.rotation(history.owned(newest + step / 2)),
-                     decides,
-                     newest);
-    for (std::size_t k = newest; k < history.next(); ++k)
-        if (history.is_label_known(k))
-            d_search->set_known(k, history.known_label(k));
-    d_search->take(
-        known,
-        [&](const auto* labels, std::size_t n) { return target.expect(labels, n); },
-        d_loop,
-        samples,
-        power,
-        first,
-        symbol);
-    for (std::size_t a = 0; a < d_correlations.size(); ++a)
-        d_correlations[a] = d_search->search().accumulated(a);
-    const std::size_t selected = d_search->search().select(d_correlations, step);
-    if (!known)
-        return;
-    history.replace(symbol, d_search->labels(selected, symbol));
-    const float latest = d_search->search().residual(selected) / static_cast<float>(n);
-    d_latest_residual += (latest - d_latest_residual) * step / latest_symbols;
-    d_residual += (latest - d_residual) * step / residual_symbols;
-}
-
-// The search starts from the loop's phase and frequency at the latest measured step.
-void carrier_follower::begin_search(const sample_history& history,
-                                    std::size_t middle,
-                                    float residual)
-{
-    d_search->set_labels(history.labels(0), history.next());
-    d_search->search().begin(
-        { wrapped(static_cast<float>(d_loop.phase_at(middle))),
-          static_cast<float>(whole_turn * step) * d_loop.frequency() });
-    d_residual = d_latest_residual = residual;
+        return d_selection.stop();
+    if (!d_selection.is_on())
+        d_selection.begin(history, d_loop, first - n / 2, residual);
+    d_selection.select(history, target, d_loop, decides);
 }
 
 void carrier_follower::add_ambiguity(sample_history& history, std::size_t turned)
 {
     d_loop.add_ambiguity(symmetry() * static_cast<double>(turned));
-    d_searching = false;
-    history.forget_labels(); // they were decided at another rotation
-    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
-    d_settled.at = std::max<std::uint64_t>(d_now, 1);
+    forget_decisions(history);
+    d_settled.set_phase(phase_now(history));
+    d_settled.confirm();
     ++d_slips;
+}
+
+// Labels were decided at another rotation.
+void carrier_follower::forget_decisions(sample_history& history)
+{
+    d_selection.stop();
+    history.forget_labels();
+}
+
+double carrier_follower::phase_now(const sample_history& history) const
+{
+    return d_loop.phase_at(history.sample(history.next()));
 }
 
 // At most the steps of a block are measured; earlier ones are passed over.
@@ -165,7 +126,7 @@ void carrier_follower::measure(sample_history& history,
             d_loop.skip(first);
             continue;
         }
-        const bool is_soft = !d_searching && !hard;
+        const bool is_soft = !d_selection.is_on() && !hard;
         if (is_soft)
             target.soften(history, symbol, step);
         const bool known_only = is_soft && target.hides_phase();
@@ -199,46 +160,16 @@ void carrier_follower::rotate_again(const sample_history& history,
                                     std::size_t taken,
                                     bool in_use)
 {
-    const std::size_t n = d_again.size(), symbol = history.next() - n;
-    const std::size_t first = history.window_begin(symbol);
-    d_is_rotated_again = in_use && taken == step && !idle() && history.known() >= n &&
-                         history.is_usable(first);
-    if (!d_is_rotated_again)
-        return;
-    d_loop.turn_to(d_loop.measured(),
-                   history.filtered(first),
-                   first,
-                   turned(n).floats() / 2,
-                   d_turned.data());
-    if (d_searching)
-        decides(turned(n), d_again.data());
+    if (in_use && taken == step && !d_loop.idle())
+        d_hindsight.rotate(history, d_loop, d_selection.is_on() ? &decides : nullptr);
     else
-        std::copy_n(history.decided(symbol), n, d_again.begin());
-}
-
-hindsight carrier_follower::latest() const
-{
-    return d_is_rotated_again ? hindsight{ turned(d_again.size()), d_again.data() }
-                              : hindsight();
-}
-
-void carrier_follower::turn_expected(const sample_history& history,
-                                     std::size_t symbol,
-                                     std::size_t n,
-                                     float* expected) const
-{
-    if (d_searching)
-        rotate_expected(history.filtered(history.owned(symbol)),
-                        history.sample(step),
-                        expected,
-                        n / step);
+        d_hindsight.forget();
 }
 
 void carrier_follower::absorb_tap_phase(const sample_history& history, float ahead)
 {
     d_loop.turn(-ahead, history.first_sample(), history.ready());
-    if (d_search)
-        d_search->search().turn(-ahead);
+    d_selection.turn(-ahead);
 }
 
 // A phase of the taps beyond half a symmetry is not
@@ -246,20 +177,18 @@ void carrier_follower::absorb_tap_phase(const sample_history& history, float ahe
 float carrier_follower::turned_by(std::size_t sample, float taps) const
 {
     const float turned = std::arg(d_loop.rotation(sample));
-    return idle() || std::abs(taps) > symmetry() / 2 ? turned : turned - taps;
+    return d_loop.idle() || std::abs(taps) > symmetry() / 2 ? turned : turned - taps;
 }
 
-/* Whether lines predict the phase well enough to detect a slip, which is a step of one symmetry:
- * the rms error over the latest eight checks is below a sixteenth of that, or less after fewer
- * checks. Under phase noise it is not. */
-bool carrier_follower::predicts(double error)
+// By the advance of the loop's phase since it was confirmed, and that by the line's frequency.
+double carrier_follower::find_slip(const sample_history& history,
+                                   const carrier_line::line& found)
 {
-    constexpr std::size_t checks = 8;
-    d_predicted = std::min(d_predicted + 1, checks);
-    d_squared_error +=
-        (error * error - d_squared_error) / static_cast<double>(d_predicted);
-    return d_predicted > 2 &&
-           d_squared_error < symmetry() * symmetry() / (256 * checks / d_predicted);
+    const double further = d_settled.phase_before() +
+                           whole_turn * found.frequency * d_settled.since() -
+                           phase_now(history);
+    return d_slip_detector.find(further,
+                                !d_settled.is_by_line() && found.coherence >= steady);
 }
 
 std::optional<carrier_line::line> carrier_follower::check(sample_history& history,
@@ -267,41 +196,29 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
 {
     const bool first = !d_settled.is_by_line();
     const double frequency = d_loop.frequency();
-    const double now = d_loop.phase_at(history.sample(history.next()));
-    const auto since = static_cast<double>(d_now - d_settled.at);
     std::optional<double> of_line;
-    if (d_line.is_ready() && (first || !idle())) {
+    if (d_line.is_ready() && (first || !d_loop.idle())) {
         const auto found = d_line.find(frequency, slowest_line);
         if (!found && first)
             if (const auto start = find_line(steady))
                 return start;
         if (found)
             of_line = found->frequency;
-        if (found && !idle() && since <= static_cast<double>(predicted_for)) {
-            const double step = symmetry();
-            const double further =
-                phase_before() + whole_turn * found->frequency * since - now;
-            const double slipped = step * std::nearbyint(further / step);
-            const double off_symmetry = further - slipped;
-            const bool predicted =
-                predicts(off_symmetry) || (first && found->coherence >= steady);
-            if (predicted && std::abs(off_symmetry) < step / 4 &&
-                std::abs(std::remainder(slipped, whole_turn)) > step / 2) {
+        if (found && !d_loop.idle() && d_settled.is_recent())
+            if (const double slipped = find_slip(history, *found); slipped != 0) {
                 ++d_slips;
                 d_loop.turn(slipped);
-                d_searching = false;
-                history.forget_labels(); // they were decided at another rotation
+                forget_decisions(history);
             }
-        }
     }
     if (!settled)
         return {};
-    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
+    d_settled.set_phase(phase_now(history));
     // The frequency of a wide-band loop is too noisy to be extrapolated.
-    const double other = d_line.is_usable() ? d_settled_frequency : frequency;
-    d_settled_frequency = idle() ? 0 : of_line.value_or(other);
+    const double other = d_line.is_usable() ? d_settled.frequency() : frequency;
+    d_settled.set_frequency(d_loop.idle() ? 0 : of_line.value_or(other));
     if (d_line.is_ready() || !d_line.is_usable())
-        d_settled.at = d_now;
+        d_settled.confirm();
     return {};
 }
 
@@ -317,17 +234,18 @@ std::optional<carrier_line::line> carrier_follower::find_line(double coherence)
 void carrier_follower::reset()
 {
     d_loop.reset();
-    d_searching = d_from_line = false;
+    d_selection.stop();
+    d_from_line = false;
 }
 
 // A line gives the phase up to a symmetry: the one nearest to the remembered phase is taken.
 void carrier_follower::begin(const sample_history& history,
                              const carrier_line::line& found)
 {
-    const auto since = static_cast<double>(d_now - d_settled.at);
     // The line's phase is that of the symbol before the next one.
     const double now = found.phase + whole_turn * found.frequency;
-    const double before = phase_before() + whole_turn * found.frequency * since;
+    const double before =
+        d_settled.phase_before() + whole_turn * found.frequency * d_settled.since();
     const double phase = now + symmetry() * std::nearbyint((before - now) / symmetry());
     d_loop.begin(found.frequency, phase, history.sample(history.next()));
     d_from_line = true;
@@ -342,7 +260,7 @@ void carrier_follower::begin(const sample_history& history,
         return;
     d_loop.skip(history.owned(history.latest(step))); // the step before the first one
     d_loop.begin(frequency, phase, history.sample(history.next()), slowest_is_seen);
-    d_settled_frequency = frequency;
+    d_settled.set_frequency(frequency);
     d_from_line = true;
 }
 
@@ -350,9 +268,8 @@ void carrier_follower::begin_settled(const sample_history& history,
                                      std::size_t first,
                                      std::size_t end)
 {
-    if (!has_settled())
-        return;
-    begin_at({ settled_phase(), d_settled_frequency }, history, first, end);
+    if (d_settled.has_carrier())
+        begin_at({ d_settled.phase(), d_settled.frequency() }, history, first, end);
 }
 
 void carrier_follower::begin_at(const extrapolation& from,
@@ -368,10 +285,10 @@ void carrier_follower::begin_at(const extrapolation& from,
 carrier_follower::extrapolation
 carrier_follower::current(const sample_history& history) const
 {
-    if (idle())
+    if (d_loop.idle())
         return {};
-    return { d_loop.phase_at(history.sample(history.next())),
-             d_settled_frequency != 0 ? d_settled_frequency : d_loop.frequency() };
+    return { phase_now(history),
+             d_settled.frequency() != 0 ? d_settled.frequency() : d_loop.frequency() };
 }
 
 void carrier_follower::go_on(const sample_history& history,
@@ -384,10 +301,10 @@ void carrier_follower::go_on(const sample_history& history,
     if (from.phase == 0 && from.frequency == 0)
         return;
     begin_at(from, history, first, end);
-    d_settled.phase = from.phase;
+    d_settled.set_phase(from.phase);
     if (d_settled.is_by_line())
-        d_settled.at = d_now;
-    d_settled_frequency = from.frequency;
+        d_settled.confirm();
+    d_settled.set_frequency(from.frequency);
 }
 
 void carrier_follower::begin_trained(const sample_history& history,
@@ -403,54 +320,21 @@ void carrier_follower::begin_trained(const sample_history& history,
     d_loop.set(latest, wrapped(phase + since * growth), growth);
     d_loop.prepare(first, first + n);
     d_line.reset();
-    d_settled.phase = d_loop.phase_at(history.sample(history.next()));
-    d_settled_frequency = d_loop.frequency();
-    d_settled.at = std::max<std::uint64_t>(d_now, 1); // 0 stands for never
+    d_settled.set_phase(phase_now(history));
+    d_settled.set_frequency(d_loop.frequency());
+    d_settled.confirm();
 }
 
-double carrier_follower::settled_phase() const
+settled_carrier::moment carrier_follower::present(const sample_history& history,
+                                                  double turned) const
 {
-    const auto since = std::min<std::uint64_t>(d_now - d_settled.at, predicted_for);
-    return d_settled.phase +
-           whole_turn * d_settled_frequency * static_cast<double>(since);
-}
-
-void carrier_follower::turn_settled(const sample_history& history,
-                                    planes& samples,
-                                    std::size_t first,
-                                    std::size_t n,
-                                    double way) const
-{
-    if (!has_settled())
-        return;
-    const double per_sample =
-        whole_turn * d_settled_frequency / static_cast<double>(d_window.sps());
-    const double since =
-        static_cast<double>(first) - static_cast<double>(history.sample(history.next()));
-    rotate_back(samples.re.data(),
-                samples.im.data(),
-                n,
-                -way * (settled_phase() + per_sample * since),
-                -way * per_sample);
-}
-
-bool carrier_follower::is_confirmed() const
-{
-    return d_settled.is_by_line() || d_now > predicted_for;
-}
-
-carrier_follower::moment carrier_follower::present(const sample_history& history,
-                                                   double turned) const
-{
-    return { d_loop.phase_at(history.sample(history.next())) - turned,
-             is_confirmed() ? d_now : 0 };
+    return { phase_now(history) - turned,
+             d_settled.is_confirmed() ? d_settled.passed() : 0 };
 }
 
 double carrier_follower::ahead(const sample_history& history) const
 {
-    return d_from_line
-               ? 0
-               : d_loop.phase_at(history.sample(history.next())) - settled_phase();
+    return d_from_line ? 0 : phase_now(history) - d_settled.phase();
 }
 
 void carrier_follower::state(archive& members, const sample_history& history)
@@ -458,22 +342,11 @@ void carrier_follower::state(archive& members, const sample_history& history)
     const std::size_t from = history.first_sample();
     d_loop.state(members, from, history.kept_samples());
     members("line", d_line);
-    members("now", d_now);
-    members("settled_phase", d_settled.phase);
-    members("settled_frequency", d_settled_frequency);
-    members("settled_at", d_settled.at);
+    d_settled.state(members);
     members("turning", d_from_line);
-    members("squared_error", d_squared_error, 0.0, 100.0);
-    members("predicted", d_predicted, std::size_t{ 0 }, std::size_t{ 8 });
+    d_slip_detector.state(members);
     members("slips", d_slips);
-    members("searching", d_searching);
-    members("left", d_residual);
-    members("left_latest", d_latest_residual);
-    if (d_search)
-        d_search->state(
-            members, history.first_symbol(), history.kept_symbols(), history.classes());
-    else if (d_searching)
-        members.refuse("searching", "is true without a search");
+    d_selection.state(members, history);
 }
 
 } // namespace gr::adann::core

@@ -9,12 +9,13 @@
 #include "core/network/decider.h"
 #include "core/tracking/carrier.h"
 #include "core/tracking/carrier_line.h"
-#include "core/tracking/hindsight.h"
 #include "core/tracking/learning_target.h"
-#include "core/tracking/phase_decisions.h"
+#include "core/tracking/phase_selection.h"
+#include "core/tracking/settled_carrier.h"
+#include "core/tracking/slip_detector.h"
+#include "core/tracking/step_hindsight.h"
 
 #include <optional>
-#include <vector>
 
 namespace gr::adann::core {
 
@@ -23,18 +24,17 @@ namespace gr::adann::core {
  * The loop (carrier.h) predicts the phase by which
  * samples are rotated back. Once a step is decided:
  *
- * - search(): decides the step at several phases and takes the best labels (phase_search.h). It
+ * - search(): decides the step at several phases and takes the best labels (phase_selection.h). It
  *   runs if decisions do not tolerate every phase up to the next symmetry, and if the rotation is
  *   surely a carrier's: a search would take a rotating echo, which the taps follow, for a carrier.
  * - measure(): the loop takes the phase of the samples relative to the expected waveform.
  * - rotate_again(): rotates the latest symbols again, by the measured instead
- *   of the predicted phase.
+ *   of the predicted phase (step_hindsight.h).
  *
  * check() compares the advance of the loop's phase with that of the spectral line of x^M
- * (carrier_line.h). A difference of a symmetry of the constellation is a cycle slip; it is
- * corrected where the line predicts the phase well. Phase and frequency are remembered whenever
- * a test confirms the stream ("settled"): they resolve the ambiguity of a start from a line, or
- * from blind labels. */
+ * (carrier_line.h): a slip_detector finds cycle slips, which are corrected. Phase and frequency are
+ * remembered whenever a test confirms the stream (settled_carrier.h): they resolve the ambiguity of a
+ * start from a line, or from blind labels. */
 class carrier_follower
 {
 public:
@@ -49,7 +49,10 @@ public:
 
     carrier& loop() { return d_loop; }
     const carrier& loop() const { return d_loop; }
-    bool idle() const { return d_loop.idle(); }
+    settled_carrier& settled() { return d_settled; }
+    const settled_carrier& settled() const { return d_settled; }
+    phase_selection& selection() { return d_selection; }
+    const phase_selection& selection() const { return d_selection; }
     std::uint64_t slips() const { return d_slips; }
     /*! Probability of a cycle slip per symbol: that the phase error of its step exceeds half a
      * symmetry, where decisions agree with the next symmetry. */
@@ -60,33 +63,23 @@ public:
     /*! Whether decisions do not tolerate five standard deviations of the phase's prediction error, less
      * those of the measurement: phase_search::is_worth(). */
     bool has_phase_noise(const learning_target& target) const;
-    bool may_move() const { return d_loop.may_move(); } //!< phase_bank's
     //! Angle between two neighbouring rotations of the constellation onto itself, radians.
     double symmetry() const { return symmetry_angle(d_line.order()); }
 
     //! Adds the middle samples of n symbols to the line's estimate.
     void note(const sample_history& history, std::size_t symbol, std::size_t n);
-    //! Counts symbols since the latest call.
-    void pass(std::size_t symbols) { d_now += symbols; }
     //! Follows history.make_room(): the buffer has moved back by so many symbols.
     void move_back(const sample_history& history, std::size_t symbols);
 
     /*! Replaces the labels of the step that is measured next, and of those after it, by the
      * decisions at the selected phase.
      * \param taken symbols of the step; there is no search unless they are carrier::step
-     * \param decides decides filtered windows
-     * \param residual of the stream, mean square of a sample: the initial value of residual() */
+     * \param residual of the stream, mean square of a sample: phase_selection::begin() */
     void search(sample_history& history,
                 learning_target& target,
                 const network_decider& decides,
                 std::size_t taken,
                 float residual);
-    bool is_searching() const { return d_searching; }
-    void stop_searching() { d_searching = false; }
-    //! While searching: mean square residual of a sample
-    //! at its best phase, over 4 blocks; over one.
-    float residual() const { return d_residual; }
-    float latest_residual() const { return d_latest_residual; }
     //! Measures the phases of the steps in the latest `taken` symbols whose neighbours are decided.
     void measure(sample_history& history,
                  learning_target& target,
@@ -100,17 +93,12 @@ public:
                       std::size_t taken,
                       bool in_use);
     //! The result of rotate_again(), until the next note().
-    hindsight latest() const;
+    hindsight latest() const { return d_hindsight.latest(); }
 
-    //! While searching: rotates the expected waveform of a block by the phase prediction's error.
-    void turn_expected(const sample_history& history,
-                       std::size_t symbol,
-                       std::size_t n,
-                       float* expected) const;
     /*! Whether the common rotation of the taps is moved into the carrier loop. Rotating taps and
      * a frequency error of the carrier are indistinguishable; after a start from a line all
      * rotation is taken as the carrier's. */
-    bool absorbs_tap_phase() const { return d_from_line && !idle(); }
+    bool absorbs_tap_phase() const { return d_from_line && !d_loop.idle(); }
     //! The taps were rotated back by so many radians, which are added to the carrier.
     void absorb_tap_phase(const sample_history& history, float ahead);
 
@@ -122,27 +110,29 @@ public:
      * \param settled whether a test has confirmed the labels: phase and frequency are remembered
      * \return a line to start from, if there is a steady carrier and no line was followed before */
     std::optional<carrier_line::line> check(sample_history& history, bool settled);
+    //! A line too fast for the decision-directed loop to pull in, or none.
+    std::optional<carrier_line::line> find_line(double coherence = 0);
+    //! Forgets the samples of the line.
+    void forget_line() { d_line.reset(); }
+
+    //! Back to the start, except for the remembered phase and frequency.
+    void reset();
+    //! Starts from a line; the remembered phase resolves its ambiguity.
+    void begin(const sample_history& history, const carrier_line::line& found);
     /*! Starts a stream at this frequency, in cycles per symbol, and this phase of the next symbol, in
      * radians. Nothing changes where the loop would pull the frequency in by itself, below 1.2e-4.
      * Beyond carrier_line::fastest no line corrects the phase. */
     void begin(const sample_history& history, double frequency, double phase);
-    //! A line too fast for the decision-directed loop to pull in, or none.
-    std::optional<carrier_line::line> find_line(double coherence = 0);
-
-    //! Back to the start, except for the remembered phase and frequency.
-    void reset();
-    //! Forgets the remembered phase and frequency.
-    void forget_settled()
-    {
-        d_settled = {};
-        d_settled_frequency = 0;
-    }
-    //! Forgets the samples of the line.
-    void forget_line() { d_line.reset(); }
-    //! Starts from a line; the remembered phase resolves its ambiguity.
-    void begin(const sample_history& history, const carrier_line::line& found);
     //! Starts from the remembered phase and frequency; samples `first` to `end` are rotated again.
     void begin_settled(const sample_history& history, std::size_t first, std::size_t end);
+    /*! Starts from the carrier of a training sequence, and remembers it.
+     * \param first,n samples of the sequence; the phase is that of the middle one
+     * \param growth radians a sample */
+    void begin_trained(const sample_history& history,
+                       std::size_t first,
+                       std::size_t n,
+                       float phase,
+                       float growth);
     //! A carrier as it is at the next symbol.
     struct extrapolation {
         double phase = 0, frequency = 0; //!< radians; cycles per symbol
@@ -154,38 +144,10 @@ public:
                std::size_t first,
                std::size_t end,
                const extrapolation& from);
-    std::uint64_t passed() const { return d_now; } //!< symbols
-    //! Whether a line has confirmed the phase, or could have: until then a carrier may rotate that was not found yet.
-    bool is_confirmed() const;
-    /*! Starts from the carrier of a training sequence, and remembers it.
-     * \param first,n samples of the sequence; the phase is that of the middle one
-     * \param growth radians a sample */
-    void begin_trained(const sample_history& history,
-                       std::size_t first,
-                       std::size_t n,
-                       float phase,
-                       float growth);
 
-    //! Phase at the next symbol, extrapolated from the remembered phase and frequency.
-    double settled_phase() const;
-    /*! Rotates samples by the extrapolated phase (way 1), or back (-1).
-     * \param first number of the first of the n samples in the history */
-    void turn_settled(const sample_history& history,
-                      planes& samples,
-                      std::size_t first,
-                      std::size_t n,
-                      double way) const;
-    //! A phase, and when it was.
-    struct moment {
-        double phase = 0;
-        std::uint64_t at = 0; //!< symbols that had passed; 0: not confirmed by a line
-        bool is_by_line() const { return at > 0; }
-    };
-    moment settled() const { return d_settled; }
-    void set_settled(const moment& then) { d_settled = then; }
     /*! The present phase, less the rotation of the labels. Until a line confirms it, it may be
      * wrong by symmetries: a carrier that decisions pulled in may have slipped meanwhile. */
-    moment present(const sample_history& history, double turned) const;
+    settled_carrier::moment present(const sample_history& history, double turned) const;
     //! Corrects a rotation of the labels that known symbols have shown, and counts it as a slip.
     void add_ambiguity(sample_history& history, std::size_t turned);
     //! The present phase less the extrapolated one, radians; 0 after a start from a line.
@@ -194,39 +156,24 @@ public:
     void state(archive& members, const sample_history& history);
 
 private:
+    //! Of the next symbol, radians.
+    double phase_now(const sample_history& history) const;
     void begin_at(const extrapolation& from,
                   const sample_history& history,
                   std::size_t first,
                   std::size_t end);
-    //! The phase that a line starts from: the remembered one if a line confirmed it, else 0.
-    double phase_before() const { return d_settled.is_by_line() ? d_settled.phase : 0; }
-    bool has_settled() const { return d_settled.phase != 0 || d_settled_frequency != 0; }
     bool has_carrier(const learning_target& target, float residual) const;
-    void begin_search(const sample_history& history, std::size_t middle, float residual);
-    bool predicts(double error);
-    feature_view turned(std::size_t n) const { return d_window.view(d_turned.data(), n); }
+    double find_slip(const sample_history& history, const carrier_line::line& found);
+    void forget_decisions(sample_history& history);
 
-    window_geometry d_window;
-    std::size_t d_reach; // of the expected waveform, symbols
     carrier d_loop;
     carrier_line d_line;
-    float d_tolerated; // phase error that decisions tolerate, radians
-    std::optional<phase_decisions> d_search; // none where decisions tolerate any phase
-    std::vector<phase_search::correlation> d_correlations; // at each of its angles
-    bool d_searching = false;
-    float d_residual = 0, d_latest_residual = 0; // residual(), latest_residual()
-
-    // Of rotate_again(): the windows of a step and of twice the reach before it, and their labels.
-    aligned_floats d_turned;
-    std::vector<std::uint8_t> d_again;
-    bool d_is_rotated_again = false; // whether they are those of the latest step
-
-    std::uint64_t d_now = 0; // symbols that have passed
-    moment d_settled;
-    double d_settled_frequency = 0; // cycles per symbol
-    bool d_from_line = false;       // whether the loop started from a line
-    double d_squared_error = 0;     // mean square error of the phase that lines predict
-    std::size_t d_predicted = 0;    // checks in that mean
+    settled_carrier d_settled;
+    slip_detector d_slip_detector;
+    phase_selection d_selection;
+    step_hindsight d_hindsight;
+    float d_tolerated;        // phase error that decisions tolerate, radians
+    bool d_from_line = false; // whether the loop started from a line
     std::uint64_t d_slips = 0;
 };
 

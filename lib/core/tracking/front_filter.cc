@@ -123,7 +123,7 @@ front_filter::pace front_filter::next_pace() const
 {
     const std::size_t update = apart() * block;
     const auto& carrier = d_stream.carrier;
-    const bool has_phase = carrier && !(carrier->idle() && update > block);
+    const bool has_phase = carrier && !(carrier->loop().idle() && update > block);
     return { update, has_phase ? carrier_follower::step : update };
 }
 
@@ -220,7 +220,7 @@ void front_filter::hold(const std::uint8_t* labels, std::size_t n)
     // These labels are given: there is nothing to decide at several phases.
     carrier_follower* const carrier = d_stream.follower();
     if (carrier)
-        carrier->stop_searching();
+        carrier->selection().stop();
     if (note(labels, nullptr, n)) {
         if (d_recovery.is_used())
             carrier->measure(d_stream.history, d_stream.target, d_pace.step, is_hard());
@@ -252,7 +252,7 @@ std::size_t front_filter::due()
     d_pace.position = 0;
     const std::size_t symbols = std::exchange(d_pace.update, 0);
     if (d_stream.carrier)
-        d_stream.carrier->pass(symbols);
+        d_stream.carrier->settled().pass(symbols);
     return symbols / block;
 }
 

@@ -130,7 +130,7 @@ public:
     {
         const auto& carrier = d_stream.carrier;
         const bool calm =
-            d_recovery.explains(d_stream) && !(carrier && carrier->may_move());
+            d_recovery.explains(d_stream) && !(carrier && carrier->loop().may_move());
         return calm ? d_stream.filter.bank().apart() : 1;
     }
     //! Symbols that filter() may be given at most: up to the next update, the next step of the

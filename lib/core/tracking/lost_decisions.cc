@@ -55,7 +55,7 @@ bool lost_decisions::goes_back(const tracked_stream& stream,
 {
     const auto [mean, own] = stream.residual();
     const bool has_gap = d_remembered.has_gap();
-    const bool rotates = stream.carrier && !stream.carrier->idle();
+    const bool rotates = stream.carrier && !stream.carrier->loop().idle();
     if (!held.explains || !(held.residual < limit) || !(has_gap || rotates))
         return false;
     if (was_in_use || !has_gap)

@@ -50,7 +50,7 @@ bool recovery::exceeds(const tracked_stream& stream) const
                      limit())) // a burst of noise has passed that the mean still has
         return false;
     // While the phase is searched, a single block exceeds where the phase ran away for some symbols.
-    const bool is_sudden = !(stream.carrier && stream.carrier->is_searching()) &&
+    const bool is_sudden = !(stream.carrier && stream.carrier->selection().is_on()) &&
                            latest > limit() && latest > far_more * mean;
     return mean > limit() || is_sudden;
 }
@@ -114,7 +114,7 @@ void recovery::forget(tracked_stream& stream)
 {
     start_over(stream);
     if (stream.carrier)
-        stream.carrier->forget_settled();
+        stream.carrier->settled().forget();
     d_channel.reset();
     forget_loss();
     apply(recovery_event::resets);
@@ -478,9 +478,9 @@ bool recovery::start(tracked_stream& stream,
             d_symmetries[by.turned][proposed.labels[last - count + k +
                                                     static_cast<std::size_t>(by.later)]];
     carrier_follower* const carrier = stream.follower();
-    const auto before = carrier ? carrier->settled() : carrier_follower::moment{};
-    if (carrier && !proposed.has_settled_phase() && !carrier->idle())
-        carrier->set_settled(carrier->present(
+    const auto before = carrier ? carrier->settled().latest() : settled_carrier::moment{};
+    if (carrier && !proposed.has_settled_phase() && !carrier->loop().idle())
+        carrier->settled().set(carrier->present(
             stream.history, symmetry_angle(d_symmetries.size(), by.turned)));
     if (!stream.start(d_proposed.data(),
                       count,
@@ -488,7 +488,7 @@ bool recovery::start(tracked_stream& stream,
                       proposed.rotates,
                       proposed.residual_limit)) {
         if (carrier)
-            carrier->set_settled(before);
+            carrier->settled().set(before);
         return false;
     }
     stream.history.forget_labels(); // earlier labels have another delay or rotation

@@ -48,7 +48,7 @@ resumption::resumption(const tracked_stream& stream,
 
 void resumption::remember(const tracked_stream& stream)
 {
-    if (stream.carrier && !stream.carrier->is_confirmed())
+    if (stream.carrier && !stream.carrier->settled().is_confirmed())
         return;
     d_residual = stream.residual().mean;
     keep_taps(stream);
@@ -86,7 +86,7 @@ void resumption::keep_taps(const tracked_stream& stream)
 // Symbols that have passed.
 double resumption::now(const tracked_stream& stream)
 {
-    return static_cast<double>(stream.carrier->passed());
+    return static_cast<double>(stream.carrier->settled().passed());
 }
 
 feature_view resumption::windows(tracked_stream& stream,

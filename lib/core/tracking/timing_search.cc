@@ -69,7 +69,7 @@ timing_search::decisions timing_search::find(tracked_stream& stream,
     stream.filter.run(
         taps, history.received(first - stream.filter.reach()), samples, d_filtered);
     if (stream.carrier)
-        stream.carrier->turn_settled(history, d_filtered, first, samples, -1);
+        stream.carrier->settled().rotate(history, d_filtered, first, samples, -1);
 
     const std::size_t owned = history.owned(history.latest(judge::symbols));
     const bool is_complex = history.is_complex();
@@ -114,7 +114,7 @@ signal_planes timing_search::received(const tracked_stream& stream, std::size_t 
         return from;
     std::copy_n(from.re, n, d_received.re.begin());
     std::copy_n(from.im, n, d_received.im.begin());
-    stream.carrier->turn_settled(stream.history, d_received, first, n, -1);
+    stream.carrier->settled().rotate(stream.history, d_received, first, n, -1);
     return d_received;
 }
 

@@ -33,7 +33,7 @@ struct tracked_stream {
     //! Whether the phase can be extrapolated: there is no carrier, or one with little phase noise.
     bool has_steady_phase() const
     {
-        return !carrier || carrier->idle() || !carrier->has_phase_noise(target);
+        return !carrier || carrier->loop().idle() || !carrier->has_phase_noise(target);
     }
     //! Predicted mean square residual of a sample over a few blocks, and over the latest one.
     struct residuals {
@@ -42,8 +42,9 @@ struct tracked_stream {
     //! While the phase is searched: that at the best phase.
     residuals residual() const
     {
-        if (carrier && carrier->is_searching())
-            return { carrier->residual(), carrier->latest_residual() };
+        if (carrier && carrier->selection().is_on())
+            return { carrier->selection().residual(),
+                     carrier->selection().latest_residual() };
         return { filter.bank().residual(), filter.bank().latest_residual() };
     }
     //! Starts from known labels: adaptive_filter::start().

@@ -82,7 +82,7 @@ struct turning_link {
             decided.insert(decided.end(), labels.begin(), labels.end());
             carrier.search(history, target, by, step, 0.01f);
             carrier.measure(history, target, step, true);
-            carrier.pass(step);
+            carrier.settled().pass(step);
         }
         return carrier.check(history, settled);
     }
@@ -118,7 +118,7 @@ BOOST_DATA_TEST_CASE(the_phase_is_the_carriers,
     BOOST_TEST(std::abs(link.carrier.loop().frequency() - 1e-4) < 1e-5);
     BOOST_TEST(std::abs(link.phase_error()) < 0.1);
     BOOST_TEST(
-        std::abs(std::remainder(link.carrier.settled_phase() - link.phases[4096 * sps],
+        std::abs(std::remainder(link.carrier.settled().phase() - link.phases[4096 * sps],
                                 whole_turn)) < 0.1);
     BOOST_TEST(link.carrier.slips() == 0u);
 }
@@ -187,7 +187,7 @@ BOOST_AUTO_TEST_CASE(what_began_turned_is_undone_by_the_first_line)
     turning_link link("qpsk", 2, 4096, 1e-4, 0, 7);
     link.run(512, false);
     link.carrier.loop().turn(link.carrier.symmetry());
-    link.carrier.set_settled(link.carrier.present(link.history, 0));
+    link.carrier.settled().set(link.carrier.present(link.history, 0));
     link.run(1024, true);
     BOOST_TEST(link.errors_in_latest(512) > 0.9);
     BOOST_TEST(link.carrier.slips() == 1u);
@@ -226,14 +226,14 @@ BOOST_AUTO_TEST_CASE(a_phase_that_wanders_is_searched)
     int searching = 0;
     for (int i = 0; i < 8; ++i) {
         link.run(1024, true);
-        searching += link.carrier.is_searching();
+        searching += link.carrier.selection().is_on();
     }
     BOOST_TEST(searching >= 3);
-    BOOST_TEST(link.carrier.residual() < 0.05f);
+    BOOST_TEST(link.carrier.selection().residual() < 0.05f);
     turning_link still("16qam", 2, 8192, 0, 0, 13);
     for (int i = 0; i < 8; ++i)
         still.run(1024, true);
-    BOOST_TEST(!still.carrier.is_searching());
+    BOOST_TEST(!still.carrier.selection().is_on());
 }
 
 // As known symbols ask for it: the phase goes on, searched or not, and labels are rotated back by as much.
