@@ -2,6 +2,7 @@
 #include "core/adaptation/network_start.h"
 
 #include "core/adaptation/first_network.h"
+#include "core/adaptation/start_message.h"
 #include "core/adaptation/waveform_judge.h"
 
 #include <algorithm>
