@@ -59,13 +59,13 @@ public:
      * common equalizer, it is that of the latest ones.
      * \return whether it is fitted to the latest ones */
     bool finish();
-    /*! The search of the latest symbols, or of known labels, rotated back if they have a carrier, with the
-     * waveform of its model. None while the phase is not constant, or labels are not equally frequent. */
+    /*! The search of the latest symbols, or of known labels, rotated back if they have a carrier, with
+     * its model's waveform. None while the phase is not constant, or labels not equally frequent. */
     std::optional<start_search> of_latest() const;
 
     //! Fits the expected waveform of the model.
     void set_waveform(const std::vector<std::uint8_t>& labels);
-    //! Throws eye_closed unless the labels explain the symbols better than those in use, if there are any.
+    //! Throws eye_closed unless the labels explain the symbols better than those in use, if any.
     void check_better(const std::vector<std::uint8_t>& labels);
 
 private:

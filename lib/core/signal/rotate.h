@@ -31,8 +31,14 @@ inline void rotate(float& re, float& im, double by)
 inline void rotate_back(
     float* re, float* im, std::size_t n, double phase, double growth, double first = 0)
 {
-    for (std::size_t i = 0; i < n; ++i)
-        rotate(re[i], im[i], -(phase + growth * (first + static_cast<double>(i))));
+    for (std::size_t i = 0; i < n; ++i) {
+        const double by = phase + growth * (first + static_cast<double>(i));
+        // The sine of -by would be another call than the cosine of by.
+        rotate(re[i],
+               im[i],
+               static_cast<float>(std::cos(by)),
+               -static_cast<float>(std::sin(by)));
+    }
 }
 
 //! n interleaved samples, each times `by`; in place or not.
