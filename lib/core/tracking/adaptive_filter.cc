@@ -83,7 +83,8 @@ void adaptive_filter::learn(sample_history& history,
     if (carrier)
         carrier->loop().rotate(d_wanted, owned, n);
     // An idle word's samples are correlated with its residual without an impairment.
-    const bool determined = hard || target.have_variety(history.decided(symbol));
+    const bool determined =
+        hard || target.have_variety(history.symbols().decided(symbol));
     if (!hard && determined) {
         for (std::size_t i = 0; i < n * history.floats_per_sample(); ++i)
             aim.expected[i] -= history.filtered(owned)[i];
@@ -91,7 +92,7 @@ void adaptive_filter::learn(sample_history& history,
         if (carrier)
             carrier->loop().rotate(d_output, owned, n);
         corrected.learn(history.received(owned),
-                        history.decided(symbol),
+                        history.symbols().decided(symbol),
                         d_output,
                         history.window().sps(),
                         d_block,
@@ -135,7 +136,7 @@ bool adaptive_filter::start(sample_history& history,
     sum();
     if (!(d_acquisition.find(d_sums, x, d_wanted, samples, finds_carrier) < most))
         return false;
-    history.relabel(end - n, labels, n);
+    history.symbols().relabel(end - n, labels, n);
     history.filter_again();
     if (carrier) {
         carrier->reset();
@@ -173,7 +174,7 @@ void adaptive_filter::resume(sample_history& history,
                  d_wanted.re.data(),
                  carrier ? d_wanted.im.data() : nullptr);
     d_sums.set(x, d_wanted, samples);
-    history.relabel(history.next() - n, labels, n);
+    history.symbols().relabel(history.next() - n, labels, n);
     history.filter_again();
     if (carrier)
         carrier->go_on(history, owned, owned + samples, from);

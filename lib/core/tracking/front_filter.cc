@@ -202,7 +202,8 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
     if (d_recovery.state() == recovery_state::trained)
         return update(blocks);
     const sample_history& history = d_stream.history;
-    if (!history.count_unknown(history.next() - blocks * block, blocks * block)) {
+    if (!history.symbols().count_unknown(history.next() - blocks * block,
+                                         blocks * block)) {
         d_recovery.note_known_symbols(blocks * block);
         return update(blocks);
     }
@@ -272,7 +273,7 @@ void front_filter::update(std::size_t blocks)
     if (!d_recovery.explains(d_stream) && d_recovery.state() != recovery_state::trained &&
         history.knows(block) && history.is_usable(first))
         d_stream.corrected.learn_lost(history.received(first),
-                                      history.decided(symbol),
+                                      history.symbols().decided(symbol),
                                       history.window().sps(),
                                       block);
     d_stream.filter.learn(d_stream.history,

@@ -67,7 +67,7 @@ judge::verdict label_evidence::compare(tracked_stream& stream,
         d_derotated.assign(d_windows.data(), samples);
     }
     return d_judge.compare(derotated(stream),
-                           history.decided(history.latest(judge::symbols)),
+                           history.symbols().decided(history.latest(judge::symbols)),
                            received,
                            &d_unfiltered[stream.target.reach()],
                            turned(stream));
@@ -91,8 +91,9 @@ bool label_evidence::is_rotated(const tracked_stream& stream) const
 
 void label_evidence::fit_latest(const tracked_stream& stream)
 {
-    d_judge.residual(derotated(stream),
-                     stream.history.decided(stream.history.latest(judge::symbols)));
+    d_judge.residual(
+        derotated(stream),
+        stream.history.symbols().decided(stream.history.latest(judge::symbols)));
 }
 
 float label_evidence::fit(const tracked_stream& stream, const std::uint8_t* labels)

@@ -42,20 +42,21 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
 
 void learning_target::soften(sample_history& history, std::size_t symbol, std::size_t n)
 {
+    symbol_labels& symbols = history.symbols();
     const std::size_t before = d_soft.window(), first = symbol - before;
     const std::size_t start = history.owned(first);
     const std::size_t floats = (before + n) * d_waveform->stride();
     if (!history.knows(before + n) || !history.is_usable(start))
         return;
-    d_waveform->expect(history.labels(first), before + n, d_rest.data());
+    d_waveform->expect(symbols.labels(first), before + n, d_rest.data());
     const float* const samples = history.filtered(start);
     for (std::size_t i = 0; i < floats; ++i)
         d_rest[i] = samples[i] - d_rest[i];
-    soft_decision* const found = history.decisions(symbol);
-    d_soft.find(history.labels(symbol), d_rest.data(), n, d_excess, d_label_noise, found);
+    soft_decision* const found = symbols.decisions(symbol);
+    d_soft.find(symbols.labels(symbol), d_rest.data(), n, d_excess, d_label_noise, found);
     for (std::size_t k = 0; k < n; ++k) {
-        *history.estimates(symbol + k) =
-            d_points[*history.labels(symbol + k)] + found[k].received;
+        *symbols.estimates(symbol + k) =
+            d_points[*symbols.labels(symbol + k)] + found[k].received;
     }
     take_known(history, symbol, n);
 }
@@ -65,23 +66,24 @@ void learning_target::take_known(sample_history& history,
                                  std::size_t symbol,
                                  std::size_t n)
 {
+    symbol_labels& symbols = history.symbols();
     const float v = variance() * d_excess;
     // Whether a label is more likely known wrongly than right.
     const auto contradicts = [&](std::size_t k) {
-        const std::complex<float> estimate = *history.estimates(k);
-        const std::complex<float> point = estimate - history.decisions(k)->received;
+        const std::complex<float> estimate = *symbols.estimates(k);
+        const std::complex<float> point = estimate - symbols.decisions(k)->received;
         return (1 - false_part) * std::exp(known_ratio(estimate, point, v)) < false_part;
     };
     std::size_t known = 0, contradicted = 0;
     for (std::size_t k = symbol; k < symbol + n; ++k)
-        if (history.is_label_known(k)) {
+        if (symbols.is_label_known(k)) {
             ++known;
             contradicted += contradicts(k);
         }
     const bool drops = 4 * contradicted <= known;
     for (std::size_t k = symbol; k < symbol + n; ++k)
-        if (history.is_label_known(k) && !(drops && contradicts(k)))
-            *history.decisions(k) = {};
+        if (symbols.is_label_known(k) && !(drops && contradicts(k)))
+            *symbols.decisions(k) = {};
 }
 
 float* learning_target::aim(const sample_history& history,
@@ -89,10 +91,12 @@ float* learning_target::aim(const sample_history& history,
                             std::size_t n,
                             bool hard)
 {
-    float* const expected = expect(history.labels(symbol), n);
+    float* const expected = expect(history.symbols().labels(symbol), n);
     if (d_slope > 0 && !hard)
-        d_soft.aim(
-            history.decisions(symbol), n, std::min(d_turning, most_turning), expected);
+        d_soft.aim(history.symbols().decisions(symbol),
+                   n,
+                   std::min(d_turning, most_turning),
+                   expected);
     return expected;
 }
 
@@ -100,12 +104,13 @@ float* learning_target::aim_known(const sample_history& history,
                                   std::size_t symbol,
                                   std::size_t n)
 {
-    if (history.count_unknown(symbol, n) == n)
+    const symbol_labels& symbols = history.symbols();
+    if (symbols.count_unknown(symbol, n) == n)
         return nullptr;
-    float* const expected = expect(history.labels(symbol), n);
+    float* const expected = expect(symbols.labels(symbol), n);
     for (std::size_t k = 0; k < n; ++k)
-        if (!history.is_label_known(symbol + k) ||
-            history.decisions(symbol + k)->received != 0.0f) // excluded by take_known()
+        if (!symbols.is_label_known(symbol + k) ||
+            symbols.decisions(symbol + k)->received != 0.0f) // excluded by take_known()
             std::fill_n(expected + k * d_waveform->stride(), d_waveform->stride(), 0.0f);
     return expected;
 }
@@ -115,13 +120,14 @@ learning_target::block learning_target::aim_block(const sample_history& history,
                                                   std::size_t n,
                                                   bool hard)
 {
-    float* const expected = expect(history.labels(symbol), n);
+    const symbol_labels& symbols = history.symbols();
+    float* const expected = expect(symbols.labels(symbol), n);
     if (hard)
         return { expected, {} };
     // The part of symbols that show noise: known ones do not, nor those that count as sure.
     const float part =
-        static_cast<float>(history.count_uncertain(symbol, n)) / static_cast<float>(n);
-    const soft_decision* const decisions = history.decisions(symbol);
+        static_cast<float>(symbols.count_uncertain(symbol, n)) / static_cast<float>(n);
+    const soft_decision* const decisions = symbols.decisions(symbol);
     const float slope = part > 0 ? d_soft.slope(decisions, n, d_excess) / part : 0;
     // Means that vary more than the estimates: there is silence, or another signal.
     if (slope > 1)

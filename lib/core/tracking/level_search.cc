@@ -20,8 +20,8 @@ level_search::level_search(const tracked_stream& stream,
 
 bool level_search::has_unusual_power(const tracked_stream& stream) const
 {
-    return d_power.is_unusual(stream.history.decided(stream.history.next() - size()),
-                              size());
+    return d_power.is_unusual(
+        stream.history.symbols().decided(stream.history.next() - size()), size());
 }
 
 // First sample of the windows.

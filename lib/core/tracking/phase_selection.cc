@@ -29,7 +29,7 @@ void phase_selection::begin(const sample_history& history,
                             float residual)
 {
     d_is_on = true;
-    d_decisions->set_labels(history.labels(0), history.next());
+    d_decisions->set_labels(history.symbols().labels(0), history.next());
     d_decisions->search().begin(
         { wrapped(static_cast<float>(loop.phase_at(middle))),
           static_cast<float>(whole_turn * step) * loop.frequency() });
@@ -51,8 +51,8 @@ void phase_selection::select(sample_history& history,
                         decides,
                         newest);
     for (std::size_t k = newest; k < history.next(); ++k)
-        if (history.is_label_known(k))
-            d_decisions->set_known(k, history.known_label(k));
+        if (history.symbols().is_label_known(k))
+            d_decisions->set_known(k, history.symbols().known_label(k));
     d_decisions->take(
         known,
         [&](const auto* labels, std::size_t n) { return target.expect(labels, n); },
@@ -67,7 +67,8 @@ void phase_selection::select(sample_history& history,
     const std::size_t selected = search.select(d_correlations, step);
     if (!known)
         return;
-    history.replace(symbol, d_decisions->labels(selected, symbol));
+    history.symbols().replace(
+        symbol, history.next(), d_decisions->labels(selected, symbol));
     const float latest = search.residual(selected) / static_cast<float>(n);
     d_latest_residual += (latest - d_latest_residual) * step / latest_symbols;
     d_residual += (latest - d_residual) * step / residual_symbols;
@@ -103,8 +104,10 @@ void phase_selection::state(archive& members, const sample_history& history)
     members("left", d_residual);
     members("left_latest", d_latest_residual);
     if (d_decisions)
-        d_decisions->state(
-            members, history.first_symbol(), history.kept_symbols(), history.classes());
+        d_decisions->state(members,
+                           history.first_symbol(),
+                           history.kept_symbols(),
+                           history.symbols().classes());
     else if (d_is_on)
         members.refuse("searching", "is true without a search");
 }

@@ -147,9 +147,10 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
     if (history.known() < n + behind + around || !explains(stream))
         return;
     for (std::size_t k = history.next() - behind - n; k < history.next() - behind; ++k)
-        if (history.is_label_known(k))
-            d_ambiguity.take(
-                history.known_label(k), history.estimates(k), history.decided(k));
+        if (history.symbols().is_label_known(k))
+            d_ambiguity.take(history.symbols().known_label(k),
+                             history.symbols().estimates(k),
+                             history.symbols().decided(k));
     const displacement shown = std::exchange(d_reported, {});
     const displacement by = shown.none() ? d_ambiguity.found() : shown;
     if (by.none())
@@ -162,7 +163,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
         const std::size_t turns = d_symmetries.size();
         const std::size_t latest = std::min(history.known(), blind_search::symbols);
         const hypothesis proposed{ hypothesis::source::present,
-                                   history.decided(history.next() - latest),
+                                   history.symbols().decided(history.next() - latest),
                                    latest,
                                    {},
                                    limit() };
@@ -220,7 +221,8 @@ bool recovery::are_displaced(const tracked_stream& stream)
 {
     d_evidence.fit_latest(stream);
     constexpr std::size_t n = judge::symbols;
-    const bool has_known = stream.history.count_unknown(stream.history.latest(n), n) < n;
+    const bool has_known =
+        stream.history.symbols().count_unknown(stream.history.latest(n), n) < n;
     const bool has_walked = !d_schedule.is_long_lost() && displaced(stream).none();
     return !has_known && !has_walked;
 }
@@ -266,10 +268,10 @@ void recovery::test(tracked_stream& stream,
     if (found == judge::verdict::displaced && !are_displaced(stream))
         found = judge::verdict::open;
     // Taps that put out a constant explain it: in noise a lost stream's own decisions lead there.
-    const bool fails =
-        exceeds(stream) ||
-        (d_state == recovery_state::lost &&
-         !d_evidence.determines(history.decided(history.latest(judge::symbols))));
+    const bool fails = exceeds(stream) ||
+                       (d_state == recovery_state::lost &&
+                        !d_evidence.determines(
+                            history.symbols().decided(history.latest(judge::symbols))));
     const bool stays_better = fails && found == judge::verdict::clear;
     apply(stays_better ? recovery_event::stays_better
           : fails      ? recovery_event::fails
@@ -307,7 +309,7 @@ void recovery::test(tracked_stream& stream,
         start_over(stream);
         ++d_resets;
         history.filter_again();
-        history.relabel(first, unfiltered.data(), unfiltered.size());
+        history.symbols().relabel(first, unfiltered.data(), unfiltered.size());
     } else if (stream.carrier && !fails && has_residual) {
         const bool settled = result == outcome::settled;
         if (const auto line = stream.carrier->check(history, settled))
@@ -373,7 +375,7 @@ bool recovery::propose_timing(tracked_stream& stream,
         d_timing.find(stream, d_lost.remembered().taps(), decides);
     const std::size_t n = d_timing.size();
     if (!found.labels ||
-        4 * count_alike(stream.history.decided(stream.history.next() - n),
+        4 * count_alike(stream.history.symbols().decided(stream.history.next() - n),
                         found.labels,
                         n,
                         d_symmetries.front()) >
@@ -421,7 +423,8 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
     const float most = limit() * static_cast<float>(history.sample(judge::symbols));
     const bool as_usual = d_evidence.has_usual() ? d_evidence.is_as_usual() : !was_lost();
     const bool well = clearly_less(left, most);
-    if (!d_evidence.determines(history.decided(history.latest(judge::symbols)))) {
+    if (!d_evidence.determines(
+            history.symbols().decided(history.latest(judge::symbols)))) {
         if (!well && d_evidence.has_usual())
             apply(recovery_event::unexplained);
         return outcome::open;
@@ -436,7 +439,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
         if (!by.none()) {
             const std::size_t n = std::min(history.known(), blind_search::symbols);
             const hypothesis proposed{ hypothesis::source::present,
-                                       history.decided(history.next() - n),
+                                       history.symbols().decided(history.next() - n),
                                        n,
                                        {},
                                        limit() };

@@ -61,7 +61,7 @@ void resumption::follow(const tracked_stream& stream)
     if (!is_as_usual(stream.residual().latest))
         return;
     const sample_history& history = stream.history;
-    if (stream.target.have_variety(history.decided(history.latest(block))))
+    if (stream.target.have_variety(history.symbols().decided(history.latest(block))))
         keep_taps(stream);
     if (!stream.carrier)
         return;

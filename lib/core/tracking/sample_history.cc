@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace gr::adann::core {
 
@@ -16,7 +15,6 @@ sample_history::sample_history(const window_geometry& window,
     : d_window(window),
       d_reach(reach),
       d_around(around),
-      d_classes(classes),
       d_past(past),
       d_most(most),
       d_capacity(past + room),
@@ -26,11 +24,7 @@ sample_history::sample_history(const window_geometry& window,
       d_overlap((window.samples() - window.sps() + 2 * reach) * floats_per_sample()),
       d_filtered(d_samples.re.size() * floats_per_sample()),
       d_bad(d_samples.re.size()),
-      d_labels(d_capacity + most),
-      d_known_labels(d_labels.size(), not_known),
-      d_decided(d_labels.size()),
-      d_estimates(d_labels.size()),
-      d_decisions(d_labels.size())
+      d_symbols(d_capacity + most, classes)
 {
     forget();
 }
@@ -68,11 +62,7 @@ std::size_t sample_history::make_room(std::size_t n)
     move_back(d_samples.im, from);
     move_back(d_filtered, from * floats_per_sample());
     move_back(d_bad, from);
-    move_back(d_labels, symbols);
-    move_back(d_known_labels, symbols);
-    move_back(d_decided, symbols);
-    move_back(d_estimates, symbols);
-    move_back(d_decisions, symbols);
+    d_symbols.move_back(symbols);
     d_next -= symbols;
     d_loaded -= from;
     d_ready -= from;
@@ -155,51 +145,9 @@ void sample_history::note(const std::uint8_t* labels,
                           std::size_t n,
                           const std::uint8_t* known)
 {
-    if (known)
-        std::copy_n(known, n, d_known_labels.begin() + d_next);
-    else
-        std::fill_n(d_known_labels.begin() + d_next, n, not_known);
-    relabel(d_next, labels, n);
+    d_symbols.set(d_next, labels, n, known);
     d_next += n;
     d_known = std::min(d_known + n, d_past);
-}
-
-void sample_history::relabel(std::size_t symbol,
-                             const std::uint8_t* labels,
-                             std::size_t n)
-{
-    std::copy_n(labels, n, d_labels.begin() + symbol);
-    std::copy_n(labels, n, d_decided.begin() + symbol);
-    std::fill_n(d_decisions.begin() + symbol, n, soft_decision{});
-    std::fill_n(d_estimates.begin() + symbol,
-                n,
-                std::complex<float>(std::numeric_limits<float>::quiet_NaN()));
-    for (std::size_t k = symbol; k < symbol + n; ++k)
-        if (is_label_known(k))
-            d_labels[k] = d_known_labels[k];
-}
-
-std::size_t sample_history::count_unknown(std::size_t symbol, std::size_t n) const
-{
-    std::size_t found = 0;
-    for (std::size_t k = symbol; k < symbol + n; ++k)
-        found += !is_label_known(k);
-    return found;
-}
-
-std::size_t sample_history::count_uncertain(std::size_t symbol, std::size_t n) const
-{
-    std::size_t found = 0;
-    for (std::size_t k = symbol; k < symbol + n; ++k)
-        found += !is_label_known(k) && !std::isnan(d_estimates[k].real());
-    return found;
-}
-
-void sample_history::replace(std::size_t symbol, const std::uint8_t* labels)
-{
-    for (std::size_t k = symbol; k < d_next; ++k, ++labels)
-        if (!is_label_known(k))
-            d_labels[k] = d_decided[k] = *labels;
 }
 
 void sample_history::state(archive& members)
@@ -225,28 +173,7 @@ void sample_history::state(archive& members)
     set(d_loaded, from + loaded);
     set(d_ready, from + ready);
     set(d_unusable, unusable + std::min(d_unusable, from));
-    members.numbers("labels",
-                    &d_labels[symbol],
-                    { d_past },
-                    std::uint8_t{ 0 },
-                    static_cast<std::uint8_t>(d_classes - 1));
-    members.numbers("decided",
-                    &d_decided[symbol],
-                    { d_past },
-                    std::uint8_t{ 0 },
-                    static_cast<std::uint8_t>(d_classes - 1));
-    members.numbers("truth", &d_known_labels[symbol], { d_past });
-    static_assert(sizeof(std::complex<float>) == 2 * sizeof(float));
-    members.numbers("estimates",
-                    reinterpret_cast<float*>(&d_estimates[symbol]),
-                    { d_past, 2 },
-                    archive::any);
-    static_assert(sizeof(soft_decision) == 8 * sizeof(float));
-    members.numbers("decisions",
-                    reinterpret_cast<float*>(&d_decisions[symbol]),
-                    { d_past, 8 },
-                    -largest_sample,
-                    largest_sample);
+    d_symbols.state(members, symbol, d_past);
     const float most = largest_sample;
     members.numbers("samples.re", &d_samples.re[from], { loaded }, -most, most);
     if (is_complex())

@@ -7,11 +7,10 @@
 #pragma once
 
 #include "core/files/archive.h"
-#include "core/signal/known_symbols.h"
 #include "core/signal/windows.h"
 #include "core/tracking/corrections.h"
 #include "core/tracking/linear_filter.h"
-#include "core/tracking/soft_decisions.h"
+#include "core/tracking/symbol_labels.h"
 
 #include <cstdint>
 #include <vector>
@@ -29,10 +28,9 @@ namespace gr::adann::core {
  *     filtered ────────────┼───── ready() ►│                       │
  *     received ────────────┼───────────────┼─── reach of the taps ►│
  *
- * A sample that is not usable (all_usable()) is kept as zero and comes out as NaN. Labels count as
- * known while they are decisions by the present taps and carrier: known() of the latest ones.
- * Symbols whose value is known from a training sequence have a known_label(). Nothing is allocated
- * after construction. */
+ * A sample that is not usable (all_usable()) is kept as zero and comes out as NaN. Labels (symbols())
+ * count as known while they are decisions by the present taps and carrier: known() of the latest ones.
+ * Nothing is allocated after construction. */
 class sample_history
 {
 public:
@@ -77,7 +75,6 @@ public:
     std::size_t next() const { return d_next; } //!< the symbol that is decided next
     //! The first of the latest n symbols whose neighbours are all decided.
     std::size_t latest(std::size_t n) const { return d_next - d_around - n; }
-    std::size_t classes() const { return d_classes; }
     //! The first symbol and the first sample that are kept, and the number of each.
     std::size_t first_symbol() const { return d_next - d_past; }
     std::size_t first_sample() const { return sample(first_symbol()); }
@@ -87,7 +84,7 @@ public:
         return sample(d_past + d_most) + d_window.samples();
     }
     //! Size of the buffers, which begin with number 0.
-    std::size_t most_symbols() const { return d_labels.size(); }
+    std::size_t most_symbols() const { return d_symbols.size(); }
     std::size_t most_samples() const { return d_bad.size(); }
 
     /*! Before n more symbols: moves the contents to the start of the buffers if there is no room.
@@ -138,36 +135,8 @@ public:
     //! \param known null, or their known labels, not_known where there is none
     void
     note(const std::uint8_t* labels, std::size_t n, const std::uint8_t* known = nullptr);
-    //! Replaces the labels of n symbols by labels that are certain.
-    void relabel(std::size_t symbol, const std::uint8_t* labels, std::size_t n);
-    //! Known labels where there are, else decided ones.
-    const std::uint8_t* labels(std::size_t symbol) const { return &d_labels[symbol]; }
-    std::uint8_t* labels(std::size_t symbol) { return &d_labels[symbol]; }
-    //! Decided labels of all symbols.
-    const std::uint8_t* decided(std::size_t symbol) const { return &d_decided[symbol]; }
-    std::uint8_t known_label(std::size_t symbol) const { return d_known_labels[symbol]; }
-    bool is_label_known(std::size_t symbol) const
-    {
-        return is_known(d_known_labels[symbol], d_classes);
-    }
-    //! Symbols without a known label, of n.
-    std::size_t count_unknown(std::size_t symbol, std::size_t n) const;
-    //! Symbols of n that are neither known nor count as sure: they have an estimate.
-    std::size_t count_uncertain(std::size_t symbol, std::size_t n) const;
-    //! Replaces the decided labels from a symbol to the latest one; known ones stay.
-    void replace(std::size_t symbol, const std::uint8_t* labels);
-    //! Linear estimates of the points, of unit power; NaN where decisions count as sure.
-    const std::complex<float>* estimates(std::size_t symbol) const
-    {
-        return &d_estimates[symbol];
-    }
-    std::complex<float>* estimates(std::size_t symbol) { return &d_estimates[symbol]; }
-    //! Posterior means and variances relative to the labels; zero where labels count as sure.
-    const soft_decision* decisions(std::size_t symbol) const
-    {
-        return &d_decisions[symbol];
-    }
-    soft_decision* decisions(std::size_t symbol) { return &d_decisions[symbol]; }
+    symbol_labels& symbols() { return d_symbols; }
+    const symbol_labels& symbols() const { return d_symbols; }
     //! Latest symbols whose labels are decisions by the present taps and carrier.
     std::size_t known() const { return d_known; }
     //! Whether the n symbols from latest(n) on and all their neighbours have such labels.
@@ -179,15 +148,13 @@ public:
 
 private:
     window_geometry d_window;
-    std::size_t d_reach, d_around, d_classes;
+    std::size_t d_reach, d_around;
     std::size_t d_past, d_most, d_capacity; // symbols
     planes d_samples;
     aligned_floats d_overlap; // end of the latest windows as received: see goes_on()
     aligned_floats d_filtered;
-    std::vector<std::uint8_t> d_bad, d_labels;
-    std::vector<std::uint8_t> d_known_labels, d_decided;
-    std::vector<std::complex<float>> d_estimates;
-    std::vector<soft_decision> d_decisions;
+    std::vector<std::uint8_t> d_bad;
+    symbol_labels d_symbols;
     std::size_t d_next, d_loaded, d_ready;
     std::size_t d_unusable = 0; // end of the latest samples that are not usable
     std::size_t d_known = 0;

@@ -28,7 +28,7 @@ void step_hindsight::rotate(const sample_history& history,
     if (decides)
         (*decides)(windows(), d_labels.data());
     else
-        std::copy_n(history.decided(symbol), n, d_labels.begin());
+        std::copy_n(history.symbols().decided(symbol), n, d_labels.begin());
 }
 
 } // namespace gr::adann::core

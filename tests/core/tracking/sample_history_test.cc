@@ -97,7 +97,8 @@ BOOST_DATA_TEST_CASE(what_is_kept_is_what_came_in_however_often_it_is_moved,
                     same && *at.im == expected[1] && history.filtered(i)[1] == 2 * *at.im;
         }
         for (std::size_t k = 1; k <= past; ++k)
-            same = same && *history.labels(history.next() - k) == it.labels[it.done - k];
+            same = same && *history.symbols().labels(history.next() - k) ==
+                               it.labels[it.done - k];
         BOOST_TEST(same);
     }
     BOOST_TEST(it.moved > sample_history::room); // or nothing was tested
@@ -181,8 +182,8 @@ BOOST_DATA_TEST_CASE(a_checkpoint_holds_all_that_is_kept,
         BOOST_REQUIRE(first.history.filtered(a)[0] == second.history.filtered(b)[0]);
     }
     for (std::size_t k = 1; k <= past; ++k)
-        BOOST_REQUIRE(*first.history.labels(first.history.next() - k) ==
-                      *second.history.labels(second.history.next() - k));
+        BOOST_REQUIRE(*first.history.symbols().labels(first.history.next() - k) ==
+                      *second.history.symbols().labels(second.history.next() - k));
 }
 
 BOOST_AUTO_TEST_CASE(symbols_with_neither_an_estimate_nor_a_known_label_are_not_uncertain)
@@ -191,14 +192,14 @@ BOOST_AUTO_TEST_CASE(symbols_with_neither_an_estimate_nor_a_known_label_are_not_
     s.take(64);
     sample_history& history = s.history;
     const std::size_t first = history.next() - 64;
-    BOOST_TEST(history.count_uncertain(first, 64) ==
+    BOOST_TEST(history.symbols().count_uncertain(first, 64) ==
                0U); // as decided, they count as sure
     for (std::size_t k = 0; k < 24; ++k)
-        history.estimates(first)[k] = 0.5f;
-    BOOST_TEST(history.count_uncertain(first, 64) == 24U);
+        history.symbols().estimates(first)[k] = 0.5f;
+    BOOST_TEST(history.symbols().count_uncertain(first, 64) == 24U);
     const std::vector<std::uint8_t> labels(64);
-    history.relabel(first, labels.data(), 8);
-    BOOST_TEST(history.count_uncertain(first, 64) == 16U);
+    history.symbols().relabel(first, labels.data(), 8);
+    BOOST_TEST(history.symbols().count_uncertain(first, 64) == 16U);
 }
 
 BOOST_AUTO_TEST_SUITE_END()
