@@ -88,7 +88,7 @@ def test_a_blind_start_on_noise_tells_in_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("name, half_window, said", [
-    ("pam4", 255, "a window has 1022 samples, allowed of a blind start: up to 512"),
+    ("pam4", 255, "half-window is 255, allowed of a blind start: up to 127 at 2 samples per symbol"),
     ("gr:qpsk", 2, "constellation gr:qpsk needs complex samples, these are real")])
 def test_a_blind_start_that_cannot_be_tells_in_one_line(sets, tmp_path, name, half_window, said):
     fails_in_one_line(tmp_path, said, ["train", "--capture", sets / "set1", "--blind", "--constellation", name, "--sps",

@@ -10,6 +10,7 @@ import os
 import re
 import warnings
 from pathlib import Path
+from typing import get_args
 
 import click
 import hypothesis
@@ -19,8 +20,10 @@ import pytest
 import scipy.io
 from click.testing import CliRunner
 from gnuradio.adann import core
+from gnuradio.adann.captures import timing
 from gnuradio.adann.captures.files import write_capture
-from gnuradio.adann.cli import main
+from gnuradio.adann.cli import main, terminal
+from gnuradio.adann.offline import uncertain
 from hypothesis import strategies
 
 RANDOM = np.random.default_rng(7)
@@ -215,3 +218,21 @@ def test_every_command_ends_in_a_status_and_a_sentence(folder, name):
 
 def test_every_command_is_drawn():
     assert set(RUNS) == set(RIGHT) == set(main.commands) - {"doctor"}  # which takes none
+
+
+@pytest.mark.parametrize("argument", [each for each in get_args(uncertain.Argument) if each])
+def test_what_settles_a_doubt_is_an_option_of_a_command(argument):
+    said = terminal.settled(uncertain.Uncertain("it may be wrong", argument))
+    assert said.startswith("it may be wrong")
+    options = {option for command in main.commands.values() for each in command.params for option in each.opts}
+    named = re.findall(r"--[\w-]+", said)
+    assert named and set(named) <= options
+
+
+@pytest.mark.parametrize("error, ends", [
+    (timing.NoSymbolRateError("nothing stands out"), "nothing stands out: give --baud"),
+    (timing.NoClockError("no clock; the symbol rate 2 may be wrong"), "may be wrong (--baud)"),
+    (ValueError("another"), "another")])
+def test_an_error_of_the_symbol_rate_names_the_option(error, ends):
+    with pytest.raises(ValueError, match=f"^a.f32: .*{re.escape(ends)}$"), terminal.about("a.f32"):
+        raise error

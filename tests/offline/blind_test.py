@@ -8,7 +8,7 @@ from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_coherent, simulate_vcsel
 from gnuradio.adann.offline import blind
-from gnuradio.adann.offline.blind import blind_labels, open_eye
+from gnuradio.adann.offline.blind import blind_labels, check_window, open_eye
 from gnuradio.adann.offline.training import TrainingSettings, feature_view, train
 from made_records import idling
 
@@ -124,15 +124,16 @@ def test_noise_is_refused(name, symbols):
         blind_labels(features, constellation, constellation.is_complex)
 
 
-def test_windows_as_long_as_the_blocks_are_taken_and_no_longer_ones():
-    most, pam2 = core.most_blind_samples, core.constellation("pam2")
-    with pytest.raises(ValueError, match=f"samples of a window is {most + 1}, allowed: 1 to {most}"):
-        adann.equalizer(constellation="pam2", sps=3, half_window=85, complex=False)
-    for is_complex in False, True:
-        with pytest.raises(ValueError, match=f"window has {most + 1} samples, allowed of a blind start: up to {most}"):
-            blind_labels(np.ones((1000, (most + 1) * (1 + is_complex)), np.float32), pam2, is_complex)
-        with pytest.raises(ValueError, match="999 symbols are too few"):
-            blind_labels(np.ones((999, most * (1 + is_complex)), np.float32), pam2, is_complex)
+@pytest.mark.parametrize("sps", [2, 3, 4])  # at 1 the largest half window is less
+def test_windows_as_long_as_the_blocks_are_taken_and_no_longer_ones(sps):
+    most = (core.most_blind_samples // sps - 1) // 2
+    check_window(sps, most)
+    with pytest.raises(ValueError, match=f"half-window is {most + 1}, allowed of a blind start: up to {most} "):
+        check_window(sps, most + 1)
+    adann.equalizer(constellation="pam2", sps=sps, half_window=most, complex=False)
+    samples = sps * (2 * most + 3)
+    with pytest.raises(ValueError, match=f"samples of a window is {samples}, allowed: 1 to {core.most_blind_samples}"):
+        adann.equalizer(constellation="pam2", sps=sps, half_window=most + 1, complex=False)
 
 
 def test_too_few_symbols_are_refused():

@@ -83,7 +83,8 @@ learner_status adapter::status() const
     learner_status status = d_status.get();
     const std::size_t batches_overdue =
         d_exchange.queue.slots() + learner::estimate_every / d_settings.batch;
-    if (d_exchange.since_estimate > batches_overdue * d_exchange.pace + 1)
+    if (status.estimated.untrusted == distrust::none &&
+        d_exchange.since_estimate > batches_overdue * d_exchange.pace + 1)
         status.estimated.untrusted = distrust::outdated;
     return status;
 }

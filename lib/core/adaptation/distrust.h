@@ -12,7 +12,7 @@
 
 namespace gr::adann::core {
 
-//! The first condition of docs/adaptation.md that does not hold.
+//! The first condition found that does not hold (docs/monitoring.md).
 enum class distrust {
     none,            //!< trusted
     few_symbols,     //!< too few since the start or the latest change

@@ -270,7 +270,9 @@ label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t a
         correct_gain(judge, samples * d_planes, apart);
         judge.rest(labels, d_first, last, d_rest.data());
     }
-    if (!d_prediction.known()) // the first time by labels that are not refined
+    // The first time also by labels that are not refined.
+    const bool is_first = !d_prediction.known();
+    if (is_first)
         d_prediction.add(d_rest.data(), samples, d_batch * apart);
     d_prediction.write(d_found.whitening);
     d_found.taps = judge.taps();
@@ -293,7 +295,7 @@ label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t a
     if (d_search.is_coupled() || !many_wrong())
         draw_labels(labels);
     judge.rest(d_drawn.data(), d_first, last, d_rest.data());
-    d_prediction.add(d_rest.data(), samples, d_batch * apart);
+    d_prediction.add(d_rest.data(), samples, is_first ? 0 : d_batch * apart);
     const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
     d_found.power = d_kernels->dot(&white[unknown], &white[unknown], floats) /

@@ -138,8 +138,8 @@ void noise_prediction::state(archive& members)
                         { each.sums.size(), 2 });
         members(name + ".error", each.error, 0.0, 1e6);
     }
-    members("used", d_used, std::size_t{ 0 }, memories.size() - 1);
     members("symbols", d_symbols, std::size_t{ 0 }, statistics_memory);
+    choose();
 }
 
 } // namespace gr::adann::core

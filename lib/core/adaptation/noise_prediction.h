@@ -35,10 +35,8 @@ public:
     noise_prediction(std::size_t lags, std::size_t planes, std::size_t samples);
 
     void reset();
-    bool known() const
-    {
-        return power(d_averages[0]) > 0;
-    } //!< since a residual was added
+    //! Whether a residual with power was added.
+    bool known() const { return power(d_averages[0]) > 0; }
 
     /*! Adds the autocorrelation of a residual.
      * \param samples of it, more than lags
@@ -71,8 +69,8 @@ private:
     const simd::kernels* d_kernels;
     std::array<average, memories.size()> d_averages;
     std::size_t d_used = 0;
-    std::size_t d_symbols =
-        0; // added so far, up to the longest time constant: then errors are compared
+    // Added so far, up to the longest time constant: then errors are compared.
+    std::size_t d_symbols = 0;
     correlation d_latest;                 // of one residual
     correlation d_work, d_taps;           // of the equations; their solution
     std::vector<float> d_residual_turned; // times i

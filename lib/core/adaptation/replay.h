@@ -38,7 +38,8 @@ public:
         //! See learner::step().
         const std::uint8_t* known = nullptr;
         std::size_t apart = 1;
-        double unexplained = 0; //!< the larger one of learner::set_missed_errors()
+        double unexplained =
+            0; //!< the larger one of learner::set_missed_errors(); replayed as its residual
     };
     /*! Adds a batch that is about to be learnt from.
      * \param checkpoint called where one is needed */

@@ -14,8 +14,10 @@ namespace {
 
 constexpr double ridge = 1e-3;    // of the mean power of the unknowns
 constexpr std::size_t around = 4; // symbols, on each side of a difference
-constexpr double much_more = 2;   // times the residual power: the signal has changed
-constexpr double stake = 0.5;     // part of the bet's value that is staked on a vote
+// Symbols that the filter is fitted to at least: the residual of fewer is too small.
+constexpr double least_kept = 256;
+constexpr double much_more = 2; // times the residual power: the signal has changed
+constexpr double stake = 0.5;   // part of the bet's value that is staked on a vote
 
 } // namespace
 
@@ -96,7 +98,10 @@ bool waveform_judge::look(const feature_view& batch,
     if (changed)
         reset();
     d_symbols += d_batch;
-    const double keep = std::exp(-static_cast<double>(d_batch * apart) / channel_memory);
+    const auto symbols = static_cast<double>(d_batch);
+    const double keep =
+        std::max(std::exp(-symbols * static_cast<double>(apart) / channel_memory),
+                 1 - symbols / least_kept);
     for (auto* const sums : { &d_gram, &d_moments })
         for (auto& sum : *sums)
             sum *= keep;

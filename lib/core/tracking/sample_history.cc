@@ -2,7 +2,6 @@
 #include "core/tracking/sample_history.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace gr::adann::core {
 

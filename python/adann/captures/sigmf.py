@@ -334,7 +334,8 @@ def _notes(segments):
         starts = ", ".join(str(each.start - segments[0].start) for each in segments[:5])
         retuned = len({str(each.frequency) for each in segments}) > 1
         notes.append(f"{len(segments)} capture segments, from samples {starts}{', ...' if len(segments) > 5 else ''}, "
-                     f"{'tuned to different frequencies, ' if retuned else ''}are read as one")
+                     f"{'tuned to different frequencies, ' if retuned else ''}are read as one; skip and symbols "
+                     "take a part")
     return notes
 
 

@@ -45,7 +45,11 @@ _CLEAR_CLOCK = 30         # likewise, among up to 10^5 frequencies: chance gives
 
 
 class SymbolRateError(ValueError):
-    """No symbol rate stands out, or the one given is not that of the samples."""
+    """The symbol rate is not found, or the one given is not that of the samples."""
+
+
+class NoSymbolRateError(SymbolRateError):
+    """No line shows a symbol rate."""
 
 
 class NoClockError(SymbolRateError):
@@ -71,7 +75,7 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     has one; its power is given relative to the median of
     those near it. Where the record as a whole has none it is looked for in shorter and shorter windows, as of a packet
     in noise. What repeats, as idle words do, has lines of its own: there the rate is that of what does not. Raises
-    ValueError for fewer samples, SymbolRateError where no line stands out.
+    ValueError for fewer samples, NoSymbolRateError where no line stands out.
     """
     line = find_line(samples)
     fresh = _without_repeats(samples)
@@ -103,7 +107,7 @@ def find_line(samples: npt.NDArray) -> Line:
         clearest = max((clearest, *(_line(samples, end - length, end) for end in ends)),
                        key=lambda line: line.clearness)
     if not clearest.clearness > _LEAST_CLEAR:
-        raise SymbolRateError("no symbol rate stands out: the clearest line in the slope's power is "
+        raise NoSymbolRateError("no symbol rate stands out: the clearest line in the slope's power is "
                               f"{clearest.clearness:.0f} times what is around it (needed: {_LEAST_CLEAR})")
     return clearest
 

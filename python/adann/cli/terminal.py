@@ -196,10 +196,11 @@ def about(*paths: object) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        from ..captures.timing import SymbolRateError
+        from ..captures.timing import NoSymbolRateError, SymbolRateError
 
-        option = " (--baud)" * isinstance(error, SymbolRateError)
-        raise ValueError(f"{', '.join(map(str, paths))}: {error}{option}") from error
+        advice = (": give --baud" if isinstance(error, NoSymbolRateError) else
+                  " (--baud)" if isinstance(error, SymbolRateError) else "")
+        raise ValueError(f"{', '.join(map(str, paths))}: {error}{advice}") from error
 
 
 def printable(text: object) -> str:

@@ -35,6 +35,14 @@ _LEAST_ERROR = 1e-12    # mean squared: float32's rounding
 _LEAST_VARIANCE = 1e-6  # relative: directions below it are float32's rounding
 
 
+def check_window(sps: int, half_window: int) -> None:
+    """Raises ValueError for a window that a blind start refuses."""
+    most = (core.most_blind_samples // sps - 1) // 2
+    if half_window > most:
+        raise ValueError(f"half-window is {half_window}, allowed of a blind start: up to {most} at {sps} samples per "
+                         f"symbol, a window of {core.most_blind_samples} samples")
+
+
 def blind_labels(features: npt.NDArray[np.float32], constellation: core.constellation,
                  is_complex: bool, part: int | None = None, sps: int = 2) -> tuple[npt.NDArray[np.uint8], float]:
     """Decide every window by its middle sample, or with one linear equalizer as long as the windows.
@@ -49,12 +57,9 @@ def blind_labels(features: npt.NDArray[np.float32], constellation: core.constell
     for each of its parts.
     Returns (labels, ratio): uint8 (n,), and the modulation error ratio in dB that the equalizer's decisions
     have by themselves, of an open eye that of an equalizer taught by the slicer's. Labels are right up to one of the
-    constellation's symmetries, which the signal does not show. Raises ValueError for windows of more than
-    core.most_blind_samples samples, as of the block, and where no such equalizer finds the constellation.
+    constellation's symmetries, which the signal does not show. Raises ValueError where no such equalizer finds the
+    constellation. Of a window beyond check_window() it takes minutes.
     """
-    window = features.shape[1] // (1 + is_complex)
-    if window > core.most_blind_samples:
-        raise ValueError(f"a window has {window} samples, allowed of a blind start: up to {core.most_blind_samples}")
     part = len(features) if part is None else part
     if part < FEWEST:
         raise ValueError(f"{part} symbols are too few for a blind start, allowed: from "

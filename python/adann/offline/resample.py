@@ -122,7 +122,7 @@ def resample(samples: npt.NDArray, sample_rate: float, symbol_rate: float, sps: 
             there = find_bursts(done, inner, threshold)[0] if there else there
             clock = _stands_out(done, inner, symbol_rate, there)
         if clock and clock.wander > _WANDERS and not there:
-            said.append(f"{_wander_said(clock)}: clock recovery follows it")
+            said.append(f"{_wander_said(clock)}: adann resample --clock-recovery follows it")
         if there:
             done, there = _middles_of_bursts(done, inner, sps, there, clock, said, scratch)
         else:

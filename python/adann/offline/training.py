@@ -24,7 +24,7 @@ from ..captures.alignment import CLEAR_AGREEMENT, DOUBTFUL_AGREEMENT, agreement,
 from ..captures.labels import known
 from ..captures.sigmf import Burst
 from ..captures.statistics import normalized
-from .blind import blind_labels, open_eye
+from .blind import blind_labels, check_window, open_eye
 from .calibration import calibrate, calibrated_losses, decide_portions, weigh_doubts
 from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .evaluate import count
@@ -181,6 +181,8 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     check_kind(samples, symbols)
     if sps < 1:
         raise ValueError(f"sps is {sps}, allowed: 1 to 64")
+    if labels is None:
+        check_window(sps, half_window)
     sizes = [sps * (2 * half_window + 1) * (1 + is_complex), *settings.hidden, symbols.size]
     model = core.model(core.network(sizes), sps, half_window, is_complex, symbols,
                        f"{settings}{', blind' * (labels is None)}")

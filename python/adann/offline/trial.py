@@ -15,8 +15,8 @@ from ..captures.alignment import is_conjugated
 from ..captures.files import Capture, cut
 from ..captures.labels import UNKNOWN, known
 from ..captures.statistics import error_vector_magnitude
-from ..captures.timing import SymbolRateError
-from .blind import FEWEST, wrong_decisions
+from ..captures.timing import NoSymbolRateError
+from .blind import FEWEST, check_window, wrong_decisions
 from .conventional import linear_equalizer, middles_of, nearest, slicer
 from .disputes import refuted
 from .doubts import data_doubts, doubts_of, filtered_apart, kurtosis_off, recurrence, uneven
@@ -96,6 +96,8 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     progress: called as progress(text, part done from 0 to 1). stop: see training.train; asked between the stages, too.
     Raises ValueError where something is not found or too few symbols are, KeyboardInterrupt if it was stopped.
     """
+    if capture.reference is None:  # before what takes long
+        check_window(sps, half_window)
     tell = progress or (lambda text, part: None)
 
     def begin(text: str, part: float) -> None:
@@ -109,7 +111,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     symbol_rate, doubtful = symbol_rate or capture.symbol_rate, []
     is_offset = constellation is not None and constellation.is_offset
     if not symbol_rate and is_offset:
-        raise SymbolRateError("the symbol rate of oqpsk is not found, allowed: one that is given")
+        raise NoSymbolRateError("no symbol rate is found of oqpsk")
     if not symbol_rate:
         symbol_rate, sentence, doubt = find_rate(capture.samples, sample_rate)
         said.append(sentence)
