@@ -153,7 +153,8 @@ def test_metadata_may_begin_with_a_byte_order_mark(tmp_path, encoding):
 
 SEGMENTS = {
     "retuned": ([(0, 1e8), (400, 2e8)], "2 capture segments, from samples 0, 400, tuned to different frequencies, are"),
-    "later": ([(0, 1e8), (400, 1e8)], "2 capture segments, from samples 0, 400, are read as one; skip and symbols take a part$"),
+    "later": ([(0, 1e8), (400, 1e8)],
+              "2 capture segments, from samples 0, 400, are read as one; skip and symbols take a part$"),
     "many": ([(10 * k, k) for k in range(9)], "from samples 0, 10, 20, 30, 40, ..., tuned"),
 }
 

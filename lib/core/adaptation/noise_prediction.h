@@ -16,18 +16,20 @@
 
 namespace gr::adann::core {
 
-/*! Whitens noise by linear prediction: solves the normal equations of its autocorrelation, which is measured on
- * residuals.
+/*! Whitens noise by linear prediction: solves the normal equations of its autocorrelation, which is
+ * measured on residuals.
  *
- * The autocorrelation is averaged with three forgetting time constants. That one is in use whose predictions had the
- * smallest errors lately, each on a residual that it did not contain yet: the noise after a filter that follows a moving
- * link changes within hundreds of symbols, that of a static link is averaged over thousands. Nothing is allocated after
- * construction. */
+ * The autocorrelation is averaged with three forgetting time constants. Each predicts a residual before it
+ * is added. The longest one is in use whose errors were lately at most 1 % larger than the smallest: the
+ * noise after a filter that follows a moving link changes within hundreds of symbols, that of a static link
+ * is averaged over thousands. Nothing is allocated after construction. */
 class noise_prediction
 {
 public:
     //! Forgetting time constants, symbols of the stream.
-    static constexpr std::array<std::size_t, 3> memories{ statistics_memory, 2048, 512 };
+    static constexpr std::array<std::size_t, 3> memories{ statistics_memory,
+                                                          channel_memory,
+                                                          512 };
 
     /*! \param lags samples that a prediction is made from
      * \param planes 1 of real samples, 2 of complex ones, which are interleaved
@@ -43,12 +45,12 @@ public:
      * \param symbols of the stream since the residual before */
     void add(const float* residual, std::size_t samples, std::size_t symbols);
 
-    /*! Writes the whitening filter: 1, then the negative prediction of a sample from the previous ones, latest first;
-     * zeros if the noise has no power. */
+    /*! Writes the whitening filter: 1, then the negative prediction of a sample from the previous ones,
+     * latest first; zeros if the noise has no power. */
     void write(std::vector<std::complex<float>>& whitening);
 
     //! The time constant in use, symbols.
-    std::size_t memory() const { return memories[d_used]; }
+    std::size_t memory() const { return memories[best()]; }
 
     void state(archive& members);
 
@@ -60,7 +62,7 @@ private:
     };
     static double power(const average& of) { return of.sums[0].real(); }
 
-    void choose();
+    std::size_t best() const;
     void measure(const float* residual, std::size_t samples);
     bool predict(const average& by);
     double error() const;
@@ -68,7 +70,6 @@ private:
     const std::size_t d_lags, d_planes;
     const simd::kernels* d_kernels;
     std::array<average, memories.size()> d_averages;
-    std::size_t d_used = 0;
     // Added so far, up to the longest time constant: then errors are compared.
     std::size_t d_symbols = 0;
     correlation d_latest;                 // of one residual

@@ -102,11 +102,13 @@ bool waveform_judge::look(const feature_view& batch,
     const double keep =
         std::max(std::exp(-symbols * static_cast<double>(apart) / channel_memory),
                  1 - symbols / least_kept);
-    for (auto* const sums : { &d_gram, &d_moments })
-        for (auto& sum : *sums)
+    const auto fade = [keep](auto& sums) {
+        for (auto& sum : sums)
             sum *= keep;
-    for (double& sum : d_sums)
-        sum *= keep;
+    };
+    fade(d_gram);
+    fade(d_moments);
+    fade(d_sums);
     d_gram_before = d_gram;
     d_moments_before = d_moments;
     gather();

@@ -25,10 +25,8 @@ public:
     //! \param classes number of labels, M
     symbol_labels(std::size_t symbols, std::size_t classes);
 
-    std::size_t size() const
-    {
-        return d_labels.size();
-    } //!< symbols that there is room for
+    //! Symbols that there is room for.
+    std::size_t size() const { return d_labels.size(); }
     std::size_t classes() const { return d_classes; }
 
     //! Sets the decided labels of n symbols.

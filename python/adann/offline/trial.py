@@ -111,7 +111,7 @@ def try_capture(capture: Capture, symbol_rate: float | None, constellation: core
     symbol_rate, doubtful = symbol_rate or capture.symbol_rate, []
     is_offset = constellation is not None and constellation.is_offset
     if not symbol_rate and is_offset:
-        raise NoSymbolRateError("no symbol rate is found of oqpsk")
+        raise NoSymbolRateError("the symbol rate of oqpsk is not found")
     if not symbol_rate:
         symbol_rate, sentence, doubt = find_rate(capture.samples, sample_rate)
         said.append(sentence)
