@@ -28,7 +28,7 @@ label_posteriors::label_posteriors(const constellation& symbols)
 void label_posteriors::use(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
-    d_trellis.use(signal, is_deep, d_noise.mean);
+    d_trellis.use(signal, is_deep, label_trellis::unlikely, d_noise.mean);
 }
 
 void label_posteriors::write(std::size_t symbol, float* posteriors) const

@@ -47,11 +47,11 @@ label_trellis::label_trellis(const constellation& symbols)
     }
 }
 
-void label_trellis::find_products(const label_descent& signal, bool is_deep)
+void label_trellis::find_products(const label_descent& signal, bool is_deep, float least)
 {
     d_power = signal.power();
     d_reach = d_distinct = d_strong = 0;
-    float own = 0, added = 0;
+    float own = 0, raised_by_one = 0, raised_by_all = 0;
     for (std::size_t later = 0; later <= memory; ++later) {
         float most = 0;
         for (std::size_t d = 0; d < d_dimensions; ++d)
@@ -66,7 +66,8 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep)
         d_most[later] = own > 0 ? most / own * signal.alternatives().least_energy() : 0;
         if (later > 0 && d_most[later] > meeting * d_power) {
             d_reach = later;
-            added += d_most[later] / d_power;
+            raised_by_all += d_most[later] / d_power;
+            raised_by_one = std::max(raised_by_one, d_most[later] / d_power);
         }
         if (later > 0 && d_most[later] > parting * d_power)
             d_distinct = later;
@@ -74,7 +75,8 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep)
             d_strong = later;
     }
     d_energy_along = signal.alternatives().energy_along();
-    d_depth = is_deep || is_coupled() ? std::min(unlikely + added, deepest) : unlikely;
+    const float raised = is_coupled() ? raised_by_all : is_deep ? raised_by_one : 0;
+    d_depth = std::min(least + raised, deepest);
 }
 
 bool label_trellis::is_coupled() const
@@ -82,9 +84,12 @@ bool label_trellis::is_coupled() const
     return *std::max_element(d_most.begin() + 1, d_most.end()) > coupled * d_most[0];
 }
 
-void label_trellis::use(const label_descent& signal, bool is_deep, float noise)
+void label_trellis::use(const label_descent& signal,
+                        bool is_deep,
+                        float least,
+                        float noise)
 {
-    find_products(signal, is_deep);
+    find_products(signal, is_deep, least);
     const auto inverse = [&](std::size_t label) {
         return 1 / signal.label_noise()[label];
     };
@@ -209,9 +214,10 @@ float label_trellis::likelihood(float ratio) // within the floats
 
 void label_trellis::reached::clear()
 {
+    for (std::size_t i = 0; i < numbered; ++i)
+        places[filled[i]] = 0;
     count = numbered = 0;
     least = 0;
-    places.fill(0);
 }
 
 // The state of a key, or null; its slot, or a free one.
@@ -278,6 +284,7 @@ std::uint16_t label_trellis::reach(const survivor& from,
         to->forward = forward;
         to->extrinsic = extrinsic;
         to->due = due;
+        next.filled[next.numbered] = static_cast<std::uint16_t>(slot);
         to->number = next.numbered++;
     }
     to->likeliest = forward;
@@ -333,6 +340,8 @@ void label_trellis::go_forward(std::size_t first, std::size_t last)
         const reached& here = d_reached[k % 2];
         reached& next = d_reached[(k + 1) % 2];
         const label_changes& own = of(k);
+        // Whether an alternative counts that only a later change makes likely.
+        const bool may_gain = d_strong && d_unsure[k];
         next.clear();
         now.states = here.count;
         now.branches = 0;
@@ -364,17 +373,25 @@ void label_trellis::go_forward(std::size_t first, std::size_t last)
             for (std::size_t a = 0; a < own.all; ++a) {
                 const float larger =
                     posterior_ratio<has_priors>(own, k, a, matched, left, 0);
+                const bool is_likely = larger > -d_depth;
+                promise later;
+                if (!is_likely) {
+                    if (!may_gain || larger < -hopeless)
+                        continue;
+                    later = promise_of<has_priors>(from, k, own.of[a], last);
+                    if (larger + later.ratio < -d_depth)
+                        continue;
+                }
                 const float loss = has_priors ? prior_loss(k, a) : 0;
                 const float probability = likelihood(larger - loss);
                 const float extrinsic = has_priors ? likelihood(std::max(lost, loss)) : 1;
                 const float weight = from.forward * probability * extrinsic;
-                promise later;
-                if (!(weight > improbable && larger > -d_depth)) {
-                    if (!d_strong || !d_unsure[k] || larger < -hopeless)
+                if (!(weight > improbable)) {
+                    if (!may_gain)
                         continue;
-                    later = promise_of<has_priors>(from, k, own.of[a], last);
-                    if (larger + later.ratio < -d_depth ||
-                        weight * likelihood(later.ratio) < improbable)
+                    if (is_likely)
+                        later = promise_of<has_priors>(from, k, own.of[a], last);
+                    if (weight * likelihood(later.ratio) < improbable)
                         continue;
                 }
                 go(a + 1, probability, extrinsic, std::max(from.due, later.due));

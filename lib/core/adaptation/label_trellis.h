@@ -27,7 +27,8 @@ namespace gr::adann::core {
  * their responses overlap, by a forward-backward pass over the likely labels of the latest
  * symbols. A path is weighted by its likelihood with all later labels as decided, so that few
  * are worth keeping. An alternative is unlikely from a ratio of 1e-3 on. Where responses overlap, so much
- * less as another change can raise it.
+ * less as one other change can raise it; where they overlap so much that labels are coupled, as the
+ * changes of all that it overlaps can.
  *
  * With a priori probabilities of labels, likelihoods are multiplied by these. What is improbable by the a
  * priori probability of one label only is neither left out nor dropped: a decoder wants the extrinsic
@@ -57,8 +58,10 @@ public:
     /*! The signal from now on.
      * \param is_deep whether labels are decided together where changes have to be many before they gain: always where
      * they are coupled
+     * \param least negative ln of the likelihood ratio from which on a sequence is ignored: `unlikely` for
+     * probabilities, 0 where those are looked for that are likelier than the labels decided
      * \param noise its power, over signal.power() */
-    void use(const label_descent& signal, bool is_deep, float noise = 1);
+    void use(const label_descent& signal, bool is_deep, float least, float noise = 1);
     /*! Decides a window.
      * \param labels,matches of the window, `window` each, kept while they are asked for
      * \param fresh how many at its end are others than in the latest call, a block before:
@@ -166,7 +169,9 @@ private:
     // States that a step leads to.
     struct reached {
         std::array<survivor, most_states> states;
-        std::array<std::uint8_t, slots> places; // by key: 0, or one more than a place
+        // By key: 0, or one more than a place.
+        std::array<std::uint8_t, slots> places{};
+        std::array<std::uint16_t, most_branches> filled; // slots, by number
         std::size_t count = 0;
         std::uint16_t numbered = 0; // of all that there have been
         float least = 0;            // weight of the weakest, or less
@@ -180,7 +185,7 @@ private:
     };
 
     const label_changes& of(std::size_t at) const { return d_changes[d_labels[at]]; }
-    void find_products(const label_descent& signal, bool is_deep);
+    void find_products(const label_descent& signal, bool is_deep, float least);
     void look(std::size_t fresh);
     void look_at_pairs();
     std::size_t last_near(std::size_t first) const;

@@ -27,7 +27,7 @@ public:
     explicit sequence_search(const constellation& symbols);
 
     //! The signal from now on.
-    void use(const label_descent& signal) { d_trellis.use(signal, true); }
+    void use(const label_descent& signal) { d_trellis.use(signal, true, 0); }
     //! Whether responses overlap so much that a descent over single labels and pairs is hardly worth it.
     bool is_coupled() const { return d_trellis.is_coupled(); }
     /*! Looks at a window.

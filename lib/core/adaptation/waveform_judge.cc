@@ -99,9 +99,10 @@ bool waveform_judge::look(const feature_view& batch,
         reset();
     d_symbols += d_batch;
     const auto symbols = static_cast<double>(d_batch);
-    const double keep =
-        std::max(std::exp(-symbols * static_cast<double>(apart) / channel_memory),
-                 1 - symbols / least_kept);
+    const double passed = symbols * static_cast<double>(apart);
+    const double keep = std::max(
+        std::exp(-std::max(symbols / channel_memory, passed / statistics_memory)),
+        1 - symbols / least_kept);
     const auto fade = [keep](auto& sums) {
         for (auto& sum : sums)
             sum *= keep;

@@ -115,7 +115,7 @@ BOOST_AUTO_TEST_CASE(a_signal_that_changes_is_noticed_and_learnt_anew)
     BOOST_TEST(judge.noise() < 0.07f); // 0.05 from before, 0.02 from the echo
 }
 
-// Before 100 skipped batches another channel: its sums count exp(-12) and less.
+// Before 400 skipped batches, 12 times 8192 symbols, another channel: its sums count exp(-12) and less.
 BOOST_AUTO_TEST_CASE(a_channel_before_skipped_batches_is_forgotten)
 {
     nonlinear_link received("pam4", 2, false, 9);
@@ -130,7 +130,7 @@ BOOST_AUTO_TEST_CASE(a_channel_before_skipped_batches_is_forgotten)
                 received.view(k * batch), received.sent(k * batch), k == 6 ? apart : 1);
         return judge.taps();
     };
-    const auto alone = taps(6, 1), paused = taps(0, 100), mixed = taps(0, 1);
+    const auto alone = taps(6, 1), paused = taps(0, 400), mixed = taps(0, 1);
     float difference = 0, without = 0;
     for (std::size_t k = 0; k < alone.size(); ++k) {
         difference = std::max(difference, std::abs(alone[k] - paused[k]));
@@ -138,6 +138,19 @@ BOOST_AUTO_TEST_CASE(a_channel_before_skipped_batches_is_forgotten)
     }
     BOOST_TEST(difference < 1e-3f);
     BOOST_TEST(without > 0.05f);
+}
+
+// A judge that is shown one batch in four of a static link averages over as many symbols as one that sees all.
+BOOST_AUTO_TEST_CASE(a_filter_is_fitted_to_as_many_symbols_of_one_batch_in_four)
+{
+    nonlinear_link received("16qam", 2, true, 3);
+    received.send(16 * batch, 16);
+    waveform_judge all(received.trained, received.window, batch), few(all);
+    for (std::size_t first = 0; first < 16 * batch; first += batch) {
+        all.look(received.view(first), received.sent(first));
+        few.look(received.view(first), received.sent(first), 4);
+        BOOST_TEST(few.taps() == all.taps());
+    }
 }
 
 // The filter has 7 taps and an offset. Fitted to 73 symbols, 28 of 1320 such batches seemed to be of another signal.
