@@ -51,7 +51,7 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep, flo
 {
     d_power = signal.power();
     d_reach = d_distinct = d_strong = 0;
-    float own = 0, raised_by_one = 0, raised_by_all = 0;
+    float own = 0, raised = 0;
     for (std::size_t later = 0; later <= memory; ++later) {
         float most = 0;
         for (std::size_t d = 0; d < d_dimensions; ++d)
@@ -66,8 +66,7 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep, flo
         d_most[later] = own > 0 ? most / own * signal.alternatives().least_energy() : 0;
         if (later > 0 && d_most[later] > meeting * d_power) {
             d_reach = later;
-            raised_by_all += d_most[later] / d_power;
-            raised_by_one = std::max(raised_by_one, d_most[later] / d_power);
+            raised = std::max(raised, d_most[later] / d_power);
         }
         if (later > 0 && d_most[later] > parting * d_power)
             d_distinct = later;
@@ -75,8 +74,7 @@ void label_trellis::find_products(const label_descent& signal, bool is_deep, flo
             d_strong = later;
     }
     d_energy_along = signal.alternatives().energy_along();
-    const float raised = is_coupled() ? raised_by_all : is_deep ? raised_by_one : 0;
-    d_depth = std::min(least + raised, deepest);
+    d_depth = is_deep || is_coupled() ? std::min(least + raised, deepest) : least;
 }
 
 bool label_trellis::is_coupled() const

@@ -27,8 +27,7 @@ namespace gr::adann::core {
  * their responses overlap, by a forward-backward pass over the likely labels of the latest
  * symbols. A path is weighted by its likelihood with all later labels as decided, so that few
  * are worth keeping. An alternative is unlikely from a ratio of 1e-3 on. Where responses overlap, so much
- * less as one other change can raise it; where they overlap so much that labels are coupled, as the
- * changes of all that it overlaps can.
+ * less as one other change can raise it.
  *
  * With a priori probabilities of labels, likelihoods are multiplied by these. What is improbable by the a
  * priori probability of one label only is neither left out nor dropped: a decoder wants the extrinsic
