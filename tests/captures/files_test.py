@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Reading and writing captures, and what is said about damaged ones."""
 
+import gzip
+import io
 import json
 
+import h5py
 import numpy as np
+import pmt
 import pytest
+import scipy.io
+import soundfile
+from gnuradio import blocks, gr
 from gnuradio.adann.captures.files import read_capture, read_reference, write_capture
 from gnuradio.adann.captures.recordings import read_recording
 from gnuradio.adann.captures.statistics import normalized
@@ -155,6 +162,41 @@ def test_a_bad_capture_is_named_in_one_line(tmp_path, make, said):
         read_capture(path)
     assert str(path) in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def _held(write):
+    """What `write` writes into a file, as bytes, to a multiple of 8."""
+    file = io.BytesIO()
+    write(file)
+    return file.getvalue() + bytes(-file.tell() % 8)
+
+
+@pytest.mark.parametrize("suffix, write", [
+    (".wav", lambda file: soundfile.write(file, REAL, 48000, format="WAV")),
+    (".wav", lambda file: soundfile.write(file, REAL, 48000, format="RF64")),
+    (".flac", lambda file: soundfile.write(file, REAL, 48000, format="FLAC")),
+    (".npy", lambda file: np.save(file, COMPLEX)), (".zip", lambda file: np.savez(file, COMPLEX)),
+    (".mat", lambda file: scipy.io.savemat(file, {"x": COMPLEX})),
+    (".h5", lambda file: h5py.File(file, "w").create_dataset("x", data=COMPLEX).file.close()),
+    (".gz", lambda file: file.write(gzip.compress(COMPLEX.tobytes(), mtime=0)))])
+@pytest.mark.parametrize("name", ["a.c64", "a.f32", "a.cs16"])
+def test_a_file_of_another_format_under_the_name_of_raw_samples_is_refused(tmp_path, suffix, write, name):
+    (tmp_path / name).write_bytes(_held(write))
+    with pytest.raises(ValueError, match=rf"{name}: it begins as a \{suffix} does, allowed: .*; name it \{suffix}"):
+        read_capture(tmp_path / name)
+
+
+def test_headers_of_a_file_meta_sink_are_no_samples(tmp_path):
+    path = tmp_path / "a.cfile"
+    sink = blocks.file_meta_sink(gr.sizeof_gr_complex, str(path), 1e6, 1, blocks.GR_FILE_FLOAT, True, 300,
+                                 pmt.make_dict(), False)
+    top = gr.top_block()
+    top.connect(blocks.vector_source_c(COMPLEX.tolist()), sink)
+    top.run()
+    sink.close()
+    assert path.stat().st_size % 8 == 0  # four headers of 150 bytes: nothing is missing
+    with pytest.raises(ValueError, match="a.cfile: headers of GNU Radio's File Meta Sink lie between its samples"):
+        read_capture(path)
 
 
 def test_a_label_out_of_range_is_named(tmp_path):

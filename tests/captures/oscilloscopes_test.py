@@ -385,6 +385,12 @@ def h5(path, *channels, **options):
     return path
 
 
+def plain_hdf5(path):
+    with h5py.File(path, "w") as file:
+        file["x"] = VOLTS[0]
+    return path
+
+
 def of_a_newer_hdf5(path):
     """Its dataset has an object header of version 9, where 2 is the latest."""
     with h5py.File(path, "w", libver="latest") as file:
@@ -423,6 +429,8 @@ BAD_FILES = {
                                   "truncated: Channel 1 has 500 of 501 samples"),
     "an .h5 that a newer library wrote": (lambda t: [of_a_newer_hdf5(t / "a.h5")],
                                           "cannot be read: damaged, or written by a newer HDF5 than [0-9.]+"),
+    "an .hdf5 of others": (lambda t: [plain_hdf5(t / "b.hdf5")],
+                           "b.hdf5: no group Waveforms, .*; save other samples as .npy"),
     "a segmented .h5": (lambda t: [h5(t / "a.h5", VOLTS[0], segments=2)],
                         "Channel 1 is segmented, allowed: 1 segment"),
     "several channels, none chosen": (lambda t: [npy(t / "a.npy", VOLTS)],
@@ -463,6 +471,25 @@ def test_times_without_a_unit_that_may_not_be_seconds_are_noted(tmp_path, write)
     path = write(tmp_path, np.stack([400 * np.arange(500), 1000 * VOLTS[0]]))
     with pytest.warns(CaptureWarning, match=f"{path.name}: its times, .* taken for seconds: 0.0025 samples per second"):
         assert read_scope_files([path]).sample_rate == pytest.approx(0.0025)
+
+
+@pytest.mark.parametrize("name, scale", [("t_ms", 1e3), ("time_us", 1e6), ("TimeNs", 1e9), ("zeit_s", 1)])
+def test_a_unit_of_times_is_seen_in_a_variables_name(tmp_path, name, scale):
+    """At 2 MHz: taken for seconds, t_ms would be 2000 a second, which no note would say."""
+    path = mat(tmp_path / "a.mat", **{name: np.arange(500) * scale / 2e6, "x": VOLTS[0]})
+    capture, _ = imported(tmp_path, path)
+    same(capture.samples, VOLTS[0])
+    assert capture.sample_rate == 2e6
+
+
+@pytest.mark.parametrize("write", [
+    lambda folder, columns: npy(folder / "a.npy", columns),
+    lambda folder, columns: mat(folder / "a.mat", data=columns)])
+def test_times_without_a_name_are_noted_at_any_rate(tmp_path, write):
+    """In milliseconds at 2 MHz, of which an array says nothing."""
+    path = write(tmp_path, np.stack([np.arange(500) / 2e3, VOLTS[0]]))
+    with pytest.warns(CaptureWarning, match=f"{path.name}: its times, .* taken for seconds: 2000 samples per second"):
+        read_scope_files([path])
 
 
 @pytest.mark.parametrize("case", BAD_FILES)

@@ -121,6 +121,16 @@ def test_samples_are_counted_from_the_offset_of_a_longer_recording(tmp_path):
     assert [(each.first, each.size) for each in read_capture(path).bursts] == [(100, 50)]
 
 
+def test_whole_numbers_may_be_written_with_a_point(tmp_path):
+    """As JSON has no integers; JSON Schema, 6.1.1: "any number with a zero fractional part"."""
+    path = pair(tmp_path, meta([{"core:sample_start": 0.0}], [burst(100.0, 5e1)], num_channels=1.0))
+    assert [(each.first, each.size) for each in read_capture(path).bursts] == [(100, 50)]
+    np.testing.assert_array_equal(read_capture(path).samples, SAMPLES)
+    for wrong in 0.5, float("nan"), float("inf"), True, "1":
+        with pytest.raises(ValueError, match="core:sample_start is .*, allowed: whole numbers from 0 on"):
+            read_capture(pair(tmp_path, meta([{"core:sample_start": wrong}])))
+
+
 @pytest.mark.parametrize("fields, data", [
     ({"dataset": "a.dat"}, DATA), ({"dataset": "a.dat", "trailing_bytes": 10}, DATA + bytes(10)),
     ({"dataset": "a.dat", "sha512": hashlib.sha512(DATA).hexdigest().upper()}, DATA)])

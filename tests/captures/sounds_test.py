@@ -146,3 +146,21 @@ def test_the_command_line_tells_a_note_in_a_line(tmp_path):
     assert result.exit_code == 0 and "1001 complex samples at 48000 per second" in result.stdout
     assert result.stderr == (f"adann: note: {tmp_path}/a.wav: its header gives no length of samples, all {WHOLE} up to "
                              "its end are taken, 1001 samples of each channel\n")
+
+
+@pytest.mark.parametrize("suffix, form, subtype", [
+    ("flac", "FLAC", "PCM_16"), ("flac", "FLAC", "PCM_24"), ("w64", "W64", "PCM_32"), ("rf64", "RF64", "PCM_16"),
+    ("aiff", "AIFF", "PCM_24"), ("aif", "AIFF", "FLOAT"), ("au", "AU", "PCM_16"), ("caf", "CAF", "DOUBLE")])
+def test_other_sound_files_are_read(tmp_path, suffix, form, subtype):
+    path = tmp_path / f"a.{suffix}"
+    soundfile.write(path, CODES / 2**15, 48000, subtype, format=form)
+    right(read_scope_files([path]))
+    path.write_bytes(b"something else" * 20)
+    with pytest.raises(ValueError, match=f"a.{suffix}: .*for raw numbers give their type, such as ci16"):
+        read_scope_files([path])
+
+
+def test_sound_that_is_compressed_with_loss_is_refused(tmp_path):
+    soundfile.write(tmp_path / "a.ogg", np.zeros((1000, 1)), 48000)
+    with pytest.raises(ValueError, match="a.ogg: sound coded as VORBIS, allowed: samples"):
+        read_scope_files([tmp_path / "a.ogg"])

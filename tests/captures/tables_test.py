@@ -96,6 +96,15 @@ READ = {
     "the only column below a date": (table("Vertical Units,V\nSampling Period,5.0E-10\nTime,26-Nov-26 20:00:00\n"
                                            "Waveform Data,\n", ONE).replace("\n", ",\n"), {"1": ONE}),
     "a unit that is all of a line": (table("#UNITS:mV\nTime (ns),CH1\n", TIMES * 1e9, ONE * 1e3), {"1": ONE}),
+    "Yokogawa": ('"Header Size",9,,\n"TraceName","CH1","CH2",\n"VUnit","V","V",\n"HResolution",5.0E-10,5.0E-10,\n'
+                 '"HUnit","s","s",\n"Date","2026/01/02","2026/01/02",\n"Time","10:11:12.13","10:11:12.13",\n\n'
+                 + rows(*VOLTS, form=" {:.6E}").replace("\n", ",\n"), {"1": ONE, "2": VOLTS[1]}),
+    "Infiniium without times": ("Revision:,0\nType:,raw\nPoints:,300\nXInc:,5.0E-10\nXOrg:,-7.5E-08\nXUnits:,Second\n"
+                                "YUnits:,Volt\nData:\n" + rows(ONE), {"1": ONE}),
+    "an interval called Delta X": ("Title;Input A\nX Units;ns\nY Units;V\nDelta X;0.5 ns\n\n"
+                                   + rows(INDEX, ONE, between=";", form=("{}", "{:.6f}")), {"1": ONE}),
+    "times that are repeated without a title": (rows(TIMES, ONE, TIMES, VOLTS[1], between="  ", form="{:.12e}"),
+                                                {"1": ONE, "2": VOLTS[1]}),
     "quotes around all": (table('"Time (ms)","CH1 (V)"\n', TIMES * 1e3, ONE, form="{:.12f}", quoted=True), {"1": ONE}),
 }
 ENCODINGS = {"utf-16": "utf-16", "utf-16 without a mark": "utf-16-le", "utf-16 be without a mark": "utf-16-be",
@@ -134,6 +143,19 @@ def test_a_unit_of_times_is_seen_wherever_a_title_has_it(tmp_path, title):
     """At 2 MHz: taken for seconds, these would be 2000 a second, which no note would say."""
     content = table(f"{title};U (V)\n", TIMES * RATE / 2e3, ONE, between=";", form="{:.12f}")
     right(read_scope_files([written(tmp_path, content)]), {"1": ONE}, 2e6)
+
+
+@pytest.mark.parametrize("unit, form", [("ns", "{:.0f}"), ("s", "{:.9f}")])
+def test_times_since_1970_tell_the_rate(tmp_path, unit, form):
+    """In double precision they are rounded to a quarter of the interval, 240 ns, which a line through all of them
+    averages: its slope is wrong by sqrt(12 / n) / n of that at most, as uniform errors of one sign would have it."""
+    count, interval = 3000, 1e-6
+    times = [f"1767312000{k:06d}000" if unit == "ns" else f"1767312000.{k:06d}" for k in range(count)]
+    volts = RANDOM.standard_normal(count).round(6)
+    path = written(tmp_path, f"Time ({unit}),U (V)\n" + "".join(f"{t},{v}\n" for t, v in zip(times, volts)))
+    file = read_scope_files([path])
+    np.testing.assert_array_equal(file.channels["1"], volts)
+    assert file.sample_rate * interval == pytest.approx(1, abs=np.sqrt(12 / count) / count / 4)
 
 
 @pytest.mark.parametrize("place", [0, 1500, 2999])
@@ -175,6 +197,14 @@ def test_a_column_x_may_not_be_times_in_seconds_at_any_rate(tmp_path):
     path = written(tmp_path, table("x,CH1\n", TIMES * RATE / 2e3, ONE, form="{:.12f}"))
     with pytest.warns(CaptureWarning, match="a.csv: its times, whose unit is not given, .*: 2000 samples per second"):
         read_scope_files([path])
+
+
+def test_a_table_that_lies_on_its_side_is_refused(tmp_path):
+    for columns in 1, 2:
+        path = written(tmp_path, rows(*VOLTS[:columns].T))
+        with pytest.raises(ValueError, match=f"300 numbers in each of {columns} rows?, allowed: one row for "
+                                             "each sample; transpose it"):
+            read_scope_files([path])
 
 
 WHOLE = RANDOM.integers(1100, 9800, 300)

@@ -24,6 +24,12 @@ _SAME_RATE = 1e-3  # relative: what a clock may be off
 RAW_TYPES = {".f32": "rf32_le", **dict.fromkeys((".c64", ".cfile", ".cf32", ".fc32"), "cf32_le"),
              **dict.fromkeys((".cs16", ".ci16"), "ci16_le")}
 _TEXT = 512  # bytes, from the start, that are looked at: samples are not all printable
+#: How files of other formats begin, which have been given the name of raw samples.
+_OTHERS = {b"RIFF": ".wav", b"RIFX": ".wav", b"RF64": ".wav", b"fLaC": ".flac", b"\x93NUMPY": ".npy",
+           b"\x89HDF\r\n": ".h5", b"MATLAB 5.0 MAT": ".mat", b"MATLAB 7.3 MAT": ".mat", b"PK\x03\x04": ".zip",
+           b"\x1f\x8b\x08\0": ".gz", b"\x1f\x8b\x08\x08": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+#: Keys of the headers that GNU Radio's File Meta Sink puts between samples.
+_META_KEYS = b"rx_rate", b"rx_time", b"cplx"
 CAPTURES = *sigmf.SUFFIXES, sigmf.ARCHIVE, *RAW_TYPES  # suffixes of what read_capture and read_channels take
 
 
@@ -145,8 +151,15 @@ def _stored(path):
         return _read_sigmf(path)
     size = check_file(path)
     with open(path, "rb") as file:
-        if all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in file.read(_TEXT)):
-            raise ValueError(f"{path}: it looks like text: name it .csv")
+        head = file.read(_TEXT)
+    for begin, suffix in _OTHERS.items():
+        if head.startswith(begin):
+            raise ValueError(f"{path}: it begins as a {suffix} does, allowed: samples alone; name it {suffix}")
+    if all(key in head for key in _META_KEYS):
+        raise ValueError(f"{path}: headers of GNU Radio's File Meta Sink lie between its samples, allowed: samples "
+                         "alone; File Meta Source and File Sink write them")
+    if all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head):
+        raise ValueError(f"{path}: it looks like text: name it .csv")
     stored = sigmf.StoredCapture(path, RAW_TYPES[path.suffix], 0, 0, None)
     item = stored.component.itemsize * (1 + stored.is_complex)
     return replace(stored, size=_whole(path, size, item))

@@ -21,10 +21,11 @@ import numpy as np
 import numpy.typing as npt
 
 from .files import check_file, first_line
+from .hdf5 import check_hdf5, check_size, most_bytes, read_infiniium
 from .matlab import check_mat, numbers73, refuse_variables
 from .notes import note
-from .sounds import read_wav
-from .tables import is_index, read_table, rises_evenly, without_times
+from .sounds import SUFFIXES, read_sound, read_wav
+from .tables import is_index, read_table, rises_evenly, unit_of_times, without_times
 
 #: Names of a scalar in .mat files, in lower case without _: the time between two samples, samples per second.
 _INTERVALS = ("tinterval", "increment", "xinc", "xdelta", "dt", "ts")
@@ -59,7 +60,8 @@ def read_scope_files(paths: Sequence[str | Path]) -> ScopeFile:
     """Read one file, or several of one channel each, which are then called 1, 2, ... in order.
 
     Formats: those of RigolWFM (Rigol, Agilent/Keysight .bin, LeCroy .trc, Tektronix .wfm and .isf,
-    Rohde & Schwarz .bin with its .Wfm.bin, ...), Infiniium .h5, .csv and .txt, .mat, .npy, .wav.
+    Rohde & Schwarz .bin with its .Wfm.bin, ...), Infiniium .h5, .csv and .txt, .mat, .npy, .wav, .flac and other
+    sound files that are not compressed with loss.
     Channels have the oscilloscope's numbers where the file has them, the names of the variables
     in a .mat, else 1, 2, ...; .wav integers are scaled to ±1, mV and the like in the title of a table to volts, other
     values are kept. Raises ValueError for a file that is missing, truncated, segmented or of an unknown format, and
@@ -119,8 +121,9 @@ def select_channels(channels: Mapping[str, npt.NDArray],
 
 def _read(path):
     check_file(path)
-    reader = {".csv": _read_table, ".txt": _read_table, ".mat": _read_mat, ".npy": _read_npy,
-              ".wav": _read_wav, ".h5": _read_infiniium}.get(path.suffix.lower(), _read_rigolwfm)
+    reader = {".csv": _read_table, ".txt": _read_table, ".mat": _read_mat, ".npy": _read_npy, ".wav": _read_wav,
+              **dict.fromkeys(SUFFIXES, _read_sound), **dict.fromkeys((".h5", ".hdf5", ".hdf"), _read_infiniium)}.get(
+                  path.suffix.lower(), _read_rigolwfm)
     try:
         _check_unpacked(path)
         file = reader(path)
@@ -145,9 +148,10 @@ def _check_unpacked(path):
             raise ValueError(f"packed by {name}, allowed: a file of its own; unpack it, of a spreadsheet save a .csv")
 
 
-def _note_seconds(path, interval, is_doubtful=False):
-    if is_doubtful or interval * _SLOW > 1:
-        note(path, f"its times, whose unit is not given, are taken for seconds: {1 / interval:g} samples per second")
+def _note_seconds(path, interval, is_called_times):
+    """Note that times without a unit are taken for seconds, where they may well be none."""
+    if interval * _SLOW > 1 or not is_called_times:
+        note(path, f"its times, whose unit is not given, are taken for seconds: {_rate(interval):g} samples per second")
 
 
 def _without_path(error, path):
@@ -180,8 +184,9 @@ def _read_rigolwfm(path):
     try:
         model = detect_model(str(path))
     except Parse_WFM_Error as error:
-        raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, Infiniium .h5, and what RigolWFM reads; "
-                         "for raw numbers give their type: cf32, ci16 (I and Q in turn), f32, i16 ...") from error
+        raise ValueError("unknown format; known are .csv, .mat, .npy, .wav, .flac, Infiniium .h5, and what RigolWFM "
+                         "reads; for raw numbers give their type: cf32, ci16 (I and Q in turn), f32, i16 "
+                         "...") from error
     try:
         with contextlib.redirect_stderr(io.StringIO()):  # it prints what it then raises
             wfm = Wfm.from_file(str(path), model)
@@ -207,70 +212,9 @@ def _lecroy_segments(path):
     return parser.from_bytes(block).wavedesc.subarray_count
 
 
-def _most_bytes(path):
-    return max(64 << 20, 64 * path.stat().st_size)
-
-
-def _check_size(size, path):
-    """Refuse what takes far more memory than its file: no record is compressed as well."""
-    allowed = _most_bytes(path)
-    if size > allowed:
-        raise ValueError(f"{-(-size >> 20)} MiB of samples in a file of {path.stat().st_size} bytes, "
-                         f"allowed: {allowed >> 20} MiB")
-
-
-def _check_hdf5(group, path):
-    """Refuse an HDF5 file that is to open others, or that holds far more than its size."""
-    import h5py
-
-    seen, todo, size = {group}, [group], 0
-    while todo:
-        group = todo.pop()
-        for name in group:
-            link, item = group.get(name, getlink=True), None
-            if not isinstance(link, h5py.ExternalLink):
-                item = group.get(name)  # None for a soft link to nowhere
-            if item is None and isinstance(link, h5py.HardLink):
-                raise ValueError(f"{name} cannot be read: damaged, or written by a newer HDF5 than "
-                                 f"{h5py.version.hdf5_version}, which is here")
-            if isinstance(link, h5py.ExternalLink) or isinstance(item, h5py.Dataset) and (
-                    item.external or item.is_virtual):
-                raise ValueError(f"{name} lies in another file, allowed: samples in this one")
-            if isinstance(item, h5py.Dataset):  # one that has two names is read twice
-                size += item.size * item.dtype.itemsize
-                _check_size(size, path)
-            elif isinstance(item, h5py.Group) and isinstance(link, h5py.HardLink) and item not in seen:
-                seen.add(item)
-                todo.append(item)
-
-
 def _read_infiniium(path):
-    """Source: Keysight, Infiniium user's guide, "HDF5 Schema for Infiniium Oscilloscope Data"."""
-    import h5py
-
-    with h5py.File(path) as file:
-        _check_hdf5(file, path)
-        if "Waveforms" not in file:
-            raise ValueError("no group Waveforms, as an Infiniium oscilloscope writes it; save other samples as .npy")
-        channels, intervals = {}, set()
-        for name, group in file["Waveforms"].items():
-            if group.attrs.get("NumSegments", 1) > 1 or len(group) > 1:
-                raise ValueError(f"{name} is segmented, allowed: 1 segment")
-            data = next(iter(group.values()))[:]
-            if data.size != group.attrs["NumPoints"]:
-                raise ValueError(f"truncated: {name} has {data.size} of "
-                                 f"{group.attrs['NumPoints']} samples")
-            if data.dtype.kind in "iu":
-                data = data * float(group.attrs["YInc"]) + float(group.attrs["YOrg"])
-            channels[name.removeprefix("Channel ")] = data
-            intervals.add(float(group.attrs["XInc"]))
-        if not channels:
-            raise ValueError("no samples: its group Waveforms is empty")
-        if len(intervals) != 1:
-            raise ValueError(f"{len(intervals)} different sample rates, allowed: 1")
-        frame = file.get("Frame/TheFrame")
-        model = frame[()]["Model"].item().decode() if frame else ""
-    return ScopeFile(channels, _rate(intervals.pop()), model)
+    channels, interval, model = read_infiniium(path)
+    return ScopeFile(channels, _rate(interval), model)
 
 
 def _read_table(path):
@@ -278,6 +222,9 @@ def _read_table(path):
 
     What has millivolts or so in its title is scaled to volts."""
     table = read_table(path.read_bytes())
+    if (rows := next(iter(table.columns.values())).size) < len(table.columns):
+        raise ValueError(f"{len(table.columns)} numbers in each of {rows} row{'s' * (rows > 1)}, allowed: one row for "
+                         "each sample; transpose it")
     units = {column: table.unit(column) for column in table.columns}
     kinds = {}
     for column, values in table.columns.items():
@@ -287,7 +234,7 @@ def _read_table(path):
         kinds[column] = "time" if kind is None and is_named else kind
         is_time = kinds[column] == "time" or column == min(table.columns) and kind is None and _X.match(title)
         if is_time and not rises_evenly(values):
-            raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment")
+            raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment, of equal steps")
         if kind == "frequency" and rises_evenly(values):
             raise ValueError(f"a spectrum, over {title}, allowed: samples over time")
     signals, interval = without_times(table.columns, list(kinds.values()))
@@ -307,7 +254,8 @@ def _read_table(path):
         elif _BRACKETED.search(" ".join(table.title(times))) or table.has_unplaced_times():
             interval = None  # in units that are not known
         else:
-            _note_seconds(path, interval, _X.match(" ".join(table.title(times))))
+            titles = table.title(times)
+            _note_seconds(path, interval, not titles or any(map(_TIME_TITLE.match, titles)))
     volts = table.common_unit("value") or 1
     for column in signals:
         scale = volts if units[column] is None else units[column][1] if kinds[column] == "value" else 1
@@ -332,7 +280,7 @@ def _columns(array):
 def _read_npy(path):
     channels, interval = without_times(_columns(np.load(path, allow_pickle=False)))
     if interval:
-        _note_seconds(path, interval)
+        _note_seconds(path, interval, is_called_times=False)
     return ScopeFile(channels, interval and _rate(interval))
 
 
@@ -345,8 +293,8 @@ def _read_mat(path):
         numbers = [(name, shape, kind) for name, shape, kind in found if kind in _MAT_SIZES]
         if not numbers:
             refuse_variables({name: kind for name, _, kind in found})
-        _check_size(sum(math.prod(shape) * _MAT_SIZES[kind] for _, shape, kind in numbers), path)
-        check_mat(path.read_bytes(), _most_bytes(path))
+        check_size(sum(math.prod(shape) * _MAT_SIZES[kind] for _, shape, kind in numbers), path)
+        check_mat(path.read_bytes(), most_bytes(path))
         variables = scipy.io.loadmat(path, variable_names=[name for name, _, _ in numbers])
     except NotImplementedError:  # version 7.3 is HDF5
         variables = _read_mat73(path)
@@ -372,21 +320,27 @@ def _read_mat(path):
         columns = _columns(array)
         channels |= {name if len(columns) == 1 else f"{name} {number}": samples
                      for number, samples in columns.items()}
-    channels, found = without_times(channels)
+    units = {name: unit_of_times(name) for name in channels}
+    signals, found = without_times(channels, ["time" if units[name] else None for name in channels])
     if found and not interval:
-        _note_seconds(path, found)
-    interval = interval or found
-    return ScopeFile(channels, interval and _rate(interval))
+        times = next(name for name in channels if name not in signals and (units[name] or not is_index(channels[name])))
+        if units[times] is None:
+            _note_seconds(path, found, bool(_TIME_TITLE.match(times)))
+        interval = found * (units[times] or 1)
+    return ScopeFile(signals, interval and _rate(interval))
 
 
 def _read_mat73(path):
     import h5py
 
     with h5py.File(path) as file:
-        _check_hdf5(file, path)
+        check_hdf5(file, path)
         return numbers73(file)
 
 
 def _read_wav(path):
-    channels, rate = read_wav(path)
-    return ScopeFile(channels, rate)
+    return ScopeFile(*read_wav(path))
+
+
+def _read_sound(path):
+    return ScopeFile(*read_sound(path))

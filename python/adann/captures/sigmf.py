@@ -271,9 +271,9 @@ def _rate(fields, name):
 
 def _count(fields, name, default):
     value = fields.get(name, default)
-    if not (isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63):
+    if not (_is_number(value) and 0 <= value < 2**63 and value == int(value)):  # 2000.0 is a whole number in JSON
         raise ValueError(f"{name} is {value!r:.60}, allowed: whole numbers from 0 on")
-    return value
+    return int(value)
 
 
 def _dataset_name(fields, default):

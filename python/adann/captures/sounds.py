@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Samples in .wav files, as libsndfile reads them, whatever a recorder has made of their header's sizes.
+"""Samples in .wav and other sound files, as libsndfile reads them, whatever a recorder has made of a .wav's sizes.
 
 Errors are ValueErrors without the file's name. Source: Microsoft, Multimedia Programming Interface and Data
 Specifications 1.0; EBU Tech 3306 (RF64).
@@ -18,6 +18,8 @@ from .notes import note
 
 _ORDERS = {b"RIFF": "little", b"RF64": "little", b"RIFX": "big"}
 _SAMPLES = ("PCM", "FLOAT", "DOUBLE", "ULAW", "ALAW")  # how libsndfile's names of them begin
+#: Of sound files that have whole headers.
+SUFFIXES = (".flac", ".w64", ".rf64", ".aif", ".aiff", ".aifc", ".au", ".snd", ".caf", ".ogg", ".oga", ".opus", ".mp3")
 _RAW = "for raw numbers give their type, such as ci16, and the sample rate"
 _NO_LENGTH = 0x7FFF0000  # bytes from which on a length is what programs write that do not know it
 _REST = 0.01  # of the samples: what may follow them and be nothing
@@ -37,8 +39,7 @@ def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
     with contextlib.ExitStack() as opened:
         try:
             file = opened.enter_context(soundfile.SoundFile(path))
-            if not file.subtype.startswith(_SAMPLES):
-                raise ValueError(f"sound coded as {file.subtype}, allowed: samples, as PCM and floats are")
+            _check_coding(file)
             _check_width(path)
             start, told = _samples_told(path)
             there = path.stat().st_size - start
@@ -48,12 +49,41 @@ def read_wav(path: Path) -> tuple[dict[str, npt.NDArray], float]:
                     channels=file.channels, samplerate=file.samplerate))
             samples = file.read(dtype="float32", always_2d=True)
         except soundfile.LibsndfileError as error:
-            raise ValueError(f"{error.error_string.rstrip('.')}; {_RAW}") from error
+            raise _refused(error) from error
     if start and told != there and (told > there or _lost(path, start, told, there)):
         known = 0 < told < _NO_LENGTH or told > 0xFFFFFFFF
         note(path, f"its header gives {f'{told} bytes' if known else 'no length'} of samples, all {there} up to its "
                    f"end are taken, {len(samples)} samples{' of each channel' if samples.shape[1] > 1 else ''}")
-    return {str(number): channel for number, channel in enumerate(samples.T, 1)}, float(file.samplerate)
+    return _channels(samples), float(file.samplerate)
+
+
+def read_sound(path: Path) -> tuple[dict[str, npt.NDArray], float]:
+    """As read_wav, of a file of SUFFIXES."""
+    import soundfile
+
+    if path.suffix.lower() == ".rf64":
+        return read_wav(path)
+    try:
+        with soundfile.SoundFile(path) as file:
+            _check_coding(file)
+            return _channels(file.read(dtype="float32", always_2d=True)), float(file.samplerate)
+    except soundfile.LibsndfileError as error:
+        raise _refused(error) from error
+
+
+def _channels(samples):
+    return {str(number): channel for number, channel in enumerate(samples.T, 1)}
+
+
+def _check_coding(file):
+    if file.format == "RAW":  # what libsndfile takes an .au for that has no header
+        raise ValueError(f"no header; {_RAW}")
+    if not file.subtype.startswith(_SAMPLES):
+        raise ValueError(f"sound coded as {file.subtype}, allowed: samples, as PCM and floats are")
+
+
+def _refused(error):
+    return ValueError(f"{error.error_string.rstrip('.')}; {_RAW}")
 
 
 class _Tail(io.FileIO):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+_EXACT = 1e-6  # relative: what two intervals of one rate may differ by
 _SAMPLE = 1000  # rows at each end of a table that show how its numbers are written
 _BYTE_ORDER_MARKS = ((codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF32_LE, "utf-32"), (codecs.BOM_UTF32_BE, "utf-32"),
                      (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
@@ -44,9 +45,10 @@ _SHORT_TIMES = re.compile(r"(?i)(?:(?<![a-zµ])(femto|pico|nano|micro|milli|[fpn
 _BLANKS = re.compile(r"\S+(?:\s+(?:[(\[][^)\]]*[)\]]|in \S+))?")
 _RIGOL = re.compile(r"\btInc ?= ?(\S+?),?(?:\s|$)")
 _UNITS = {kind: re.compile(rf"(?i)\W*(?:{names})[ _-]?(?:axis )?units?\W+(\S+)\W*$")
-          for kind, names in (("time", "time|horizontal|x"), ("value", "voltage|vertical|y|"))}
-_SAMPLING = re.compile(r"(?i)\W*(?:sampl(?:e|ing)|(?:time|horizontal|x|point)(?=[ _-]?(?:inter|incr|step|resol)))[ _-]?"
-                       r"(interval|increment|period|step|resolution|rate|frequency)\b([^\d.]*)"
+          for kind, names in (("time", "time|horizontal|h|x"), ("value", "voltage|vertical|v|y|"))}
+_SAMPLING = re.compile(r"(?i)\W*(?:delta[ _-]?x|(?:sampl(?:e|ing)|(?:time|horizontal|h|x|point)"
+                       r"(?=[ _-]?(?:inter|inc|step|resol)))[ _-]?"
+                       r"(interval|increment|inc|period|step|resolution|rate|frequency))\b([^\d.]*)"
                        r"(\d[\d.]*(?:e[+-]?\d+)?)\s*([^\d\s]*)\W*")
 #: A time below a second, as in a line about a record.
 _SHORT = re.compile(r"(?i)(?<![\d.])(\d[\d.]*(?:e[+-]?\d+)?) ?([fpnuµm]s)(?![a-z])")
@@ -74,7 +76,7 @@ class Table:
     def common_unit(self, kind: str) -> float | None:
         """Seconds ("time") or volts ("value") of a number, where a line as "Horizontal Units,ms" gives them for all."""
         units = [_unit(told[1]) for line in self.header
-                 if (told := _UNITS[kind].match(" ".join(filter(None, line))))]
+                 if (told := _UNITS[kind].match(_words(line)))]
         return next((unit[1] for unit in units if unit and unit[0] == kind), None)
 
     def unit_of_step(self, step: float) -> float | None:
@@ -90,9 +92,10 @@ class Table:
         return any(unit and unit[0] == "time" and unit[1] != 1 for unit in units)
 
     def _last(self):
+        """The titles: lines that tell neither something of all columns nor when the table was made."""
         about_all = _SAMPLING, *_UNITS.values()
-        return [line for line in self.header if any(line) and not any(
-            each.match(" ".join(filter(None, line))) for each in about_all)][-2:]
+        return [line for line in self.header if any(line) and not any(map(_MOMENT.match, line)) and not any(
+            each.match(_words(line)) for each in about_all)][-2:]
 
     def interval(self) -> float | None:
         """Seconds per sample, where a line or a column of the header has the interval or the rate."""
@@ -102,9 +105,9 @@ class Table:
         for line in self.header:
             if told := _RIGOL.search(" ".join(line)):
                 return _positive(told[1])
-            if not (told := _SAMPLING.fullmatch(" ".join(filter(None, line)))):
+            if not (told := _SAMPLING.fullmatch(_words(line))):
                 continue
-            kind = "frequency" if told[1].lower() in ("rate", "frequency") else "time"
+            kind = "frequency" if told[1] and told[1].lower() in ("rate", "frequency") else "time"
             bracketed = re.search(r"[(\[].+?[)\]]", told[2])
             unit = told[4] or (bracketed and bracketed[0])
             found, scale = (_unit(unit) or ("", 0.0)) if unit else (kind, 1.0)
@@ -266,6 +269,17 @@ def _values(rows, delimiter, columns, mark, numbers):
     return np.loadtxt(rows, delimiter=delimiter, usecols=columns, comments=None, ndmin=2, quotechar='"').T
 
 
+def _words(line):
+    """Of a line of the header, in which a value may stand once for each column."""
+    return " ".join(filter(None, dict.fromkeys(line)))
+
+
+def unit_of_times(name: str) -> float | None:
+    """Seconds of the unit in the name of a variable, as in t_ms; None: it has none of times."""
+    unit = _unit(name)
+    return unit[1] if unit and unit[0] == "time" else None
+
+
 def _unit(text):
     text = text.replace("μ", "µ")
     match = _UNIT.search(text)
@@ -291,8 +305,22 @@ def rises_evenly(values: npt.NDArray) -> bool:
     if values.size < 3 or np.iscomplexobj(values) or not np.isfinite(values).all():
         return False
     interval = (values[-1] - values[0]) / (values.size - 1)
-    off = abs(values - (values[0] + interval * np.arange(values.size)))
-    return bool(interval > 0 and off.max() <= interval and (np.diff(values) >= 0).all())
+    return bool(interval > 0 and _off(values).max() <= interval and (np.diff(values) >= 0).all())
+
+
+def _off(values):
+    """How far values are from those that rise evenly between the first and the last."""
+    values = values - values[0]  # whole numbers, as nanoseconds since 1970, are as large as floats are exact
+    return abs(values - values[-1] / (values.size - 1) * np.arange(values.size))
+
+
+def _interval(values):
+    """Between times: by both ends, or where those are rounded much, by a line through all."""
+    ends = (values[-1] - values[0]) / (values.size - 1)
+    if _off(values).max() <= _EXACT * ends * values.size:
+        return ends
+    places = np.arange(values.size) - (values.size - 1) / 2
+    return places @ (values - values[0]) / (places @ places)
 
 
 def is_index(values: npt.NDArray) -> bool:
@@ -301,8 +329,8 @@ def is_index(values: npt.NDArray) -> bool:
 
 
 def without_times(columns: dict[Any, npt.NDArray], kinds: Sequence[str | None] = ()) -> tuple[dict, float | None]:
-    """The columns without that of times and those that count samples, and the interval of the times, None
-    where there are none.
+    """The columns without those of times, which may be repeated, and those that count samples, and the interval of the
+    times, None where there are none.
 
     kinds: "time", "value" or None, not known, of each column; none known: the first column that rises evenly.
     """
@@ -314,10 +342,11 @@ def without_times(columns: dict[Any, npt.NDArray], kinds: Sequence[str | None] =
         if named[name] != "time" and is_index(values):
             del rest[name]
             continue
-        if interval is None or named[name] == "time":
-            found = (values[-1] - values[0]) / (values.size - 1)
-            if interval is not None and abs(found / interval - 1) > 1e-6:
-                raise ValueError("two different sample rates, allowed: 1")
+        found = _interval(values)
+        repeated = interval is not None and abs(found / interval - 1) <= _EXACT
+        if interval is not None and named[name] == "time" and not repeated:
+            raise ValueError("two different sample rates, allowed: 1")
+        if interval is None or repeated:
             interval = found
             del rest[name]
     return rest, interval
