@@ -52,6 +52,18 @@ def test_idle_words_are_neither_a_carrier_nor_another_rate(word, frames):
     assert find_bursts(samples, 4) == ([], None)
 
 
+@pytest.mark.parametrize("levels, hum, period", [
+    (4, 0.3, 18_000 * np.pi), (4, 0, 1), (2, 0, 1), (4, 3, 20_002), (2, 2, 15_002), (4, 5, 12_345)],
+    ids=["unipolar, slow", "unipolar pam4", "unipolar pam2", "hum", "hum under pam2", "loud hum"])
+def test_what_comes_again_without_the_symbols_is_no_repetition(levels, hum, period):
+    """A mean, and hum, half of whose periods are no whole symbols: the symbols' own line cancels in what they leave."""
+    random = np.random.default_rng(10)
+    sent = random.integers(0, levels, 30_000) - (levels - 1) / 2 * (hum > 1)
+    samples = np.convolve(np.repeat(sent, 4), [0.1, 0.2, 0.4, 0.2, 0.1], "same")
+    samples += hum * np.sin(2 * np.pi / period * np.arange(samples.size)) + 0.05 * random.standard_normal(samples.size)
+    assert find_symbol_rate(samples.astype(np.float32))[0] == pytest.approx(0.25, rel=1e-5)
+
+
 def test_noise_behind_a_filter_has_no_symbol_rate():
     """Where a filter left nothing, any line would be clear."""
     for seed in range(10):

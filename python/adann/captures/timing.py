@@ -30,6 +30,7 @@ _LEAST = 1e-8             # of the highest power: what lies around is no less, a
 _REPEATED = 1 << 18       # samples in which it is looked for what repeats
 _FEWEST_REPEATED = 1024   # samples after which a record may repeat itself
 _ALIKE = 0.5              # of their power, of samples that repeat those before
+_OF_CYCLE = 0.25          # of a line: what is repeated sooner or later keeps half of that line's power, cos(pi/4)^2
 _CLEARER = 20             # times as clear a line of what does not repeat is as that of what does
 _NEAR = 3                 # frequencies of its resolution within which a line is the same
 _DIVISORS = range(8, 1, -1)
@@ -78,7 +79,7 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
     ValueError for fewer samples, NoSymbolRateError where no line stands out.
     """
     line = find_line(samples)
-    fresh = _without_repeats(samples)
+    fresh = _without_repeats(samples, line.frequency)
     if fresh is not None:
         same, other = (_line(fresh, 0, fresh.size, near) for near in (line.frequency, None))
         line = other if other.clearness > max(CLEAR, _CLEARER * same.clearness) else line
@@ -88,7 +89,7 @@ def find_symbol_rate(samples: npt.NDArray) -> tuple[float, float]:
 def telling_part(samples: npt.NDArray, line: Line) -> npt.NDArray:
     """The samples (n,) that a line of find_line was found in, or, if there is that line in it, what the record has
     beyond what it repeats: the spectrum of idle words is none of the signal's."""
-    fresh = _without_repeats(samples)
+    fresh = _without_repeats(samples, line.frequency)
     if fresh is not None and _line(fresh, 0, fresh.size, line.frequency).clearness > _LEAST_CLEAR:
         return fresh
     return samples[line.first:line.end]
@@ -112,16 +113,22 @@ def find_line(samples: npt.NDArray) -> Line:
     return clearest
 
 
-def _without_repeats(samples):
-    """What the start of a record has beyond what it repeats; None where it does not repeat itself."""
+def _without_repeats(samples, frequency):
+    """What the start of a record has beyond what it repeats; None where it does not repeat itself.
+
+    What symbols repeat has a line at `frequency`, in cycles per sample, and comes again after whole cycles of it; hum
+    comes again at any time, and half a cycle later the symbols' own line would cancel.
+    """
     part = np.asarray(samples[:_REPEATED])
     part = np.where(np.isfinite(part), part, 0)
+    part = part - part.mean()  # of unipolar levels it would be alike after any time
     release(samples)
     spectrum = abs(scipy.fft.fft(part, scipy.fft.next_fast_len(2 * part.size))) ** 2
     lags = np.arange(_FEWEST_REPEATED, part.size // 4)
     if not lags.size:
         return None
     alike = scipy.fft.ifft(spectrum)[lags] * part.size / (part.size - lags)
+    alike[abs((lags * frequency + 0.5) % 1 - 0.5) > _OF_CYCLE] = 0
     best = int(abs(alike).argmax())
     if not abs(alike[best]) > _ALIKE * np.sum(abs(part) ** 2):
         return None
