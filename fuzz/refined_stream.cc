@@ -94,7 +94,7 @@ struct recorded {
     }
     feature_view windows(std::size_t first, std::size_t count) const
     {
-        return { &samples[first * stride], stride, dimension, count };
+        return { samples.data() + first * stride, stride, dimension, count };
     }
 
     std::size_t stride, dimension;
@@ -126,13 +126,13 @@ struct refined {
         for (std::size_t i = 0; classes && i < count; ++i)
             decided[i * classes + all.labels[first + i]] = 1;
         keep(stream.take(all.windows(first, count),
-                         &all.labels[first],
+                         all.labels.data() + first,
                          signal,
                          room.data(),
                          {},
                          classes ? decided.data() : nullptr,
                          classes ? soft_room.data() : nullptr,
-                         a_priori.empty() ? nullptr : &a_priori[first * bits]));
+                         a_priori.empty() ? nullptr : a_priori.data() + first * bits));
     }
     void flush(std::size_t at_once)
     {

@@ -146,6 +146,16 @@ def read_all(master):
             return said
 
 
+def test_an_interrupt_while_python_loads_modules_is_answered(tmp_path):
+    """The first that the program asks for, of those that are files, sends it."""
+    (tmp_path / "signal.py").write_text("import os, _signal\nos.kill(os.getpid(), _signal.SIGINT)\n")
+    (tmp_path / "enum.py").write_text((tmp_path / "signal.py").read_text())
+    begun = subprocess.run(["adann", "--help"], capture_output=True, text=True, timeout=100, env={
+        **os.environ, "PYTHONPATH": f"{tmp_path}:{os.environ['PYTHONPATH']}"},
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    assert (begun.returncode, begun.stdout, begun.stderr) == (130, "", "")
+
+
 def test_a_keyboard_interrupt_that_was_lost_is_raised_again():
     """As in a destructor, where Python reports an exception and goes on."""
     class Destroyed:
