@@ -3,7 +3,7 @@
 
 import numpy as np
 import pytest
-from captures.timing_test import QPSK, modulated
+from captures.timing_test import QPSK, SQUARE, modulated
 from gnuradio.adann.captures.baseband import find_band, to_baseband
 from gnuradio.adann.captures.bursts import find_bursts
 from gnuradio.adann.captures.timing import find_phase, find_symbol_rate
@@ -23,6 +23,32 @@ def test_a_carrier_in_noise_wider_than_the_signal(name, symbols, share, snr, car
     assert band.carrier * FS == pytest.approx(carrier, abs=20 if name == "pam2" else 0.05 * baud)
     assert 0.5 * baud < band.half_width * FS < 1.2 * baud
     assert find_symbol_rate(to_baseband(samples, band))[0] * FS == pytest.approx(baud, rel=1e-3)
+
+
+@pytest.mark.parametrize("points", [QPSK, np.array([-1.0, 1]) + 0j, SQUARE], ids=["qpsk", "bpsk", "16qam"])
+@pytest.mark.parametrize("sps, carrier", [(40, 0.11), (40, -0.45), (12, 0.2), (12.7, -0.3), (80, 0.02)])
+def test_a_part_of_a_band_of_complex_samples(points, sps, carrier):
+    """As of a receiver that is tuned beside the signal: noise 20 dB below the signal in a band of the symbol rate."""
+    clean, _ = modulated(points, sps, noise=0)
+    random = np.random.default_rng(3)
+    at = np.arange(clean.size)
+    noise = np.sqrt(0.005 * sps * np.mean(abs(clean) ** 2)) * (random.standard_normal((clean.size, 2)) @ [1, 1j])
+    samples = (clean * np.exp(2j * np.pi * carrier * at) + noise).astype(np.complex64)
+    band = find_band(samples)
+    assert (band.carrier - carrier + 0.5) % 1 - 0.5 == pytest.approx(0, abs=0.05 / sps + 1 / 1024)
+    assert 0.5 < band.half_width * sps < 1.7
+    moved = to_baseband(samples, band) * np.exp(2j * np.pi * (band.carrier - carrier) * at)
+    error = np.mean(abs(moved - clean) ** 2) / np.mean(abs(noise) ** 2)
+    assert error < 4 * band.half_width  # what the filter lets through, and nothing of the signal is missing
+
+
+@pytest.mark.parametrize("other", [0, 0.5, 0.9j, "tone"])
+def test_complex_samples_around_zero_stay_as_they_are(other):
+    """With echoes, which make their spectrum uneven, and beside a tone of as much power."""
+    samples, _ = modulated(QPSK, 8, noise=0.3)
+    samples = samples + (1.1 * np.exp(0.6j * np.pi * np.arange(samples.size)) if other == "tone"
+                         else other * np.roll(samples, 11))
+    assert find_band(samples.astype(np.complex64)) is None
 
 
 @pytest.mark.parametrize("name, symbols, packets, louder, baud, noise", [

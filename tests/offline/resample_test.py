@@ -217,7 +217,8 @@ def test_a_clock_that_is_gone_once_its_rate_is_corrected_names_the_rate(monkeypa
 
 @pytest.mark.parametrize("baud, said", [
     (9, "symbol rate is 9, allowed: up to the sample rate, 8"),
-    (1.3, "no symbol clock stands out.*; the symbol rate 1.3 may be wrong")])
+    (1.3, "no symbol clock stands out.*; the symbol rate 1.3 may be wrong"),
+    (0.05, "300 symbols are too few to find their middles, allowed: from 512 on; the symbol rate 0.05 may be wrong")])
 def test_the_command_names_the_option(tmp_path, baud, said):
     modulated(PAM4, 8, noise=0.01)[0].astype(np.float32).tofile(tmp_path / "a.f32")
     result = adann("resample", tmp_path / "a.f32", "--sample-rate", 8, "--baud", baud, "-o", tmp_path / "rx")

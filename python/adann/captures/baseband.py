@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Real records of a modulated carrier, as an SSB receiver's audio or an IF is, brought to complex baseband.
+"""Records of a modulated carrier, as an SSB receiver's audio, an IF or a part of a wide band is, brought to complex
+baseband.
 
 What lies outside the signal is noise: its density, that of the quietest frequencies, counts for no part of the signal.
 """
@@ -32,6 +33,7 @@ _AT_ZERO = 0.25       # of the highest correlation: with a carrier it is below 0
 _NEAR = 0.1           # relative: where half of a line's frequency may be the carrier's
 _OUTSIDE = 0.02       # of the signal's power, at either end of its band
 _WIDER = 1.5          # the band that is kept
+_WIDEST = 3           # symbol rates: of a band that holds one signal
 
 
 @dataclass
@@ -43,14 +45,15 @@ class Band:
 
 
 def find_band(samples: npt.NDArray) -> Band | None:
-    """The band around a real record's carrier, or None for a record at baseband.
+    """The band around a record's carrier, or None for a record at baseband.
 
-    samples: finite float (n,), or what is sliced like it. The line of the symbol clock (timing.find_line), if there is
-    one, shows where in the record to search, and what repeats itself is left out. BPSK has its clearest line at twice
-    the carrier, and sidebands that are alike: then half of the line's frequency is the carrier. Of other signals the
-    line is the symbol rate, and the carrier is the frequency with half of the power on either side, if those that are
-    the symbol rate apart are correlated around it. Without a line: if hardly any power lies below half of that
-    frequency.
+    samples: finite float or complex (n,), or what is sliced like it. The line of the symbol clock (timing.find_line),
+    if there is one, shows where in the record to search, and what repeats itself is left out. BPSK has its clearest
+    line at twice the carrier, and sidebands that are alike: then half of the line's frequency is the carrier. Of
+    other signals the line is the symbol rate, and the carrier is the frequency with half of the power on either side,
+    if those that are the symbol rate apart are correlated around it. Without a line: if hardly any power lies below
+    half of that frequency. Complex samples are at baseband unless half of their power lies on either side of a
+    frequency beyond half of the symbol rate, in a band as wide as symbols need.
     """
     if samples.size < _RESOLUTION:
         return None
@@ -61,6 +64,9 @@ def find_band(samples: npt.NDArray) -> Band | None:
     frequencies, density = _signal_density(part)
     power = np.cumsum(density) / max(np.sum(density), 1e-300)
     low, middle, high = frequencies[np.searchsorted(power, (_OUTSIDE, 0.5, 1 - _OUTSIDE))]
+    if np.iscomplexobj(samples):
+        is_off = rate and abs(middle) > rate / 2 and rate / 2 < high - low < _WIDEST * rate
+        return Band(float(middle), float(_WIDER * max(high - middle, middle - low))) if is_off else None
     # Of real samples the line at twice the carrier may lie beyond the highest frequency.
     carrier = next((each for each in (rate / 2, 0.5 - rate / 2) if rate and abs(each - middle) < _NEAR * middle
                     and _asymmetry(frequencies, density, each) < _SYMMETRIC), None)
@@ -80,9 +86,11 @@ def _signal_density(samples):
     for start in range(0, segments, _AT_ONCE):
         there = min(_AT_ONCE, segments - start)
         part = samples[start * _RESOLUTION // 2:(start + there + 1) * _RESOLUTION // 2]
-        frequencies, mean = scipy.signal.welch(part, nperseg=_RESOLUTION)
+        frequencies, mean = scipy.signal.welch(part, nperseg=_RESOLUTION, return_onesided=not np.iscomplexobj(part))
         density = density + there / segments * mean.astype(np.float64)
         release(samples)
+    if np.iscomplexobj(samples):
+        frequencies, density = np.fft.fftshift(frequencies), np.fft.fftshift(density)
     noise = np.quantile(density, _NOISE)
     return frequencies, np.where(density > noise * (1 + _DEVIATIONS / np.sqrt(segments)), density - noise, 0.0)
 
@@ -116,20 +124,24 @@ def _correlated_around(samples, rate):
 
 
 def to_baseband(samples: npt.NDArray, band: Band, out: npt.NDArray | None = None) -> npt.NDArray[np.complex64]:
-    """The analytic signal of a real record's band, shifted down by its carrier.
+    """A record's band, of real samples the analytic signal, shifted down by its carrier.
 
-    samples: finite float (n,), or what is sliced like it; out: complex64 (n,) to write it to, as of a file; None: a new
-    array. What lies outside the band is left out.
+    samples: finite float or complex (n,), or what is sliced like it; out: complex64 (n,) to write it to, as of a file;
+    None: a new array. What lies outside the band is left out.
     """
     out = np.empty(samples.size, np.complex64) if out is None else out
+    is_complex = np.iscomplexobj(samples)
     for first in range(0, samples.size, _PORTION):
         low, end = max(0, first - _MARGIN), min(first + _PORTION, samples.size)
-        part = np.array(samples[low:end + _MARGIN], np.float64)
+        part = np.array(samples[low:end + _MARGIN], np.complex128 if is_complex else np.float64)
         length = scipy.fft.next_fast_len(part.size)
         off = abs(scipy.fft.fftfreq(length) - band.carrier)
+        off = np.minimum(off, 1 - off) if is_complex else off
         # A raised cosine from the band's end on: no edge that rings.
-        kept = np.cos(np.pi / 2 * np.clip(off / band.half_width - 1, 0, 1)) ** 2 * (scipy.fft.fftfreq(length) > 0)
-        analytic = scipy.fft.ifft(2 * kept * scipy.fft.fft(part, length))[first - low:end - low]
+        kept = np.cos(np.pi / 2 * np.clip(off / band.half_width - 1, 0, 1)) ** 2
+        if not is_complex:
+            kept *= 2 * (scipy.fft.fftfreq(length) > 0)
+        analytic = scipy.fft.ifft(kept * scipy.fft.fft(part, length))[first - low:end - low]
         out[first:end] = analytic * np.exp(-2j * np.pi * band.carrier * np.arange(first, end))
         release(samples)
         release(out)

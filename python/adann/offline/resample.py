@@ -55,17 +55,16 @@ class Resampled:
 
 def without_carrier(samples: npt.NDArray, sample_rate: float,
                     scratch: Path | None = None) -> tuple[npt.NDArray, list[str]]:
-    """A real record of a modulated carrier at complex baseband, in a file in the folder `scratch` or, None, in memory,
+    """A record of a modulated carrier at complex baseband, in a file in the folder `scratch` or, None, in memory,
     any other as it is; and what was done."""
-    if np.iscomplexobj(samples):
-        return samples, []
     scaled: Any = Normalized(samples)
     band = find_band(scaled)
     if band is None:
         return samples, []
     return to_baseband(scaled, band, _room(scratch, "baseband", samples.size, np.complex64)), [
         *_lost(samples),
-        f"a carrier: real samples around {band.carrier * sample_rate:.6g}, brought to complex baseband"]
+        f"a carrier: {'complex' if np.iscomplexobj(samples) else 'real'} samples around "
+        f"{band.carrier * sample_rate:.6g}, brought to complex baseband"]
 
 
 def _lost(samples):
@@ -296,7 +295,7 @@ def _stands_out(done, inner, symbol_rate, bursts):
     names the symbol rate that was given."""
     try:
         together = find_clock(Gated(done, bursts) if bursts else done, inner)
-    except NoClockError as error:
+    except ValueError as error:
         raise NoClockError(f"{error}; the symbol rate {symbol_rate:.9g} may be wrong") from error
     offsets, weights = [], []
     for burst in bursts:
