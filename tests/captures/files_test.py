@@ -186,6 +186,30 @@ def test_a_file_of_another_format_under_the_name_of_raw_samples_is_refused(tmp_p
         read_capture(tmp_path / name)
 
 
+@pytest.mark.parametrize("kind", ["c16", ">c8", "<i2", ">i2", "<i4", "i1", "u1"])
+@pytest.mark.parametrize("name", ["a.c64", "a.f32"])
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_of_another_type_under_the_name_of_floats_are_refused(tmp_path, kind, name, seed):
+    random = np.random.default_rng(seed)
+    samples = 10.0 ** random.uniform(-6, 4) * (random.standard_normal((20_000, 2)) @ [1, 1j])
+    assert read_capture(_written(tmp_path / name, samples.astype("<c8"))).samples.size >= 20_000
+    if kind[-2] in "iu":
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        samples = ((least + most + 1) / 2 + most / 8 * random.standard_normal(40_000)).clip(least, most)
+    with pytest.raises(ValueError, match=f"{name}: .* % of its numbers are beyond .*; adann import --type f64, i16"):
+        read_capture(_written(tmp_path / name, samples.astype(kind)))
+
+
+@pytest.mark.parametrize("samples", [np.zeros(5000), np.full(5000, np.nan), [1e-14], [np.inf, 0, 1e14]])
+def test_silence_and_what_is_not_finite_are_floats(tmp_path, samples):
+    assert read_capture(_written(tmp_path / "a.f32", np.array(samples, "<f4"))).samples.size == len(samples)
+
+
+def _written(path, numbers):
+    numbers.tofile(path)
+    return path
+
+
 def test_headers_of_a_file_meta_sink_are_no_samples(tmp_path):
     path = tmp_path / "a.cfile"
     sink = blocks.file_meta_sink(gr.sizeof_gr_complex, str(path), 1e6, 1, blocks.GR_FILE_FLOAT, True, 300,

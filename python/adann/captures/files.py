@@ -28,6 +28,11 @@ _TEXT = 512  # bytes, from the start, that are looked at: samples are not all pr
 _OTHERS = {b"RIFF": ".wav", b"RIFX": ".wav", b"RF64": ".wav", b"fLaC": ".flac", b"\x93NUMPY": ".npy",
            b"\x89HDF\r\n": ".h5", b"MATLAB 5.0 MAT": ".mat", b"MATLAB 7.3 MAT": ".mat", b"PK\x03\x04": ".zip",
            b"\x1f\x8b\x08\0": ".gz", b"\x1f\x8b\x08\x08": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
+_LOOKED_AT = 1 << 16  # bytes, from the start and from the middle, of floats
+#: What samples are between, in any unit; of other numbers read as floats, whose exponents are anything, a third lies
+#: beyond, and more of whole numbers.
+_USUAL, _UNUSUAL = (1e-15, 1e15), 0.2
+_FEW = 64  # numbers, of which chance shows nothing
 #: Keys of the headers that GNU Radio's File Meta Sink puts between samples.
 _META_KEYS = b"rx_rate", b"rx_time", b"cplx"
 CAPTURES = *sigmf.SUFFIXES, sigmf.ARCHIVE, *RAW_TYPES  # suffixes of what read_capture and read_channels take
@@ -161,8 +166,24 @@ def _stored(path):
     if all(byte in b"\t\n\r" or 32 <= byte < 127 for byte in head):
         raise ValueError(f"{path}: it looks like text: name it .csv")
     stored = sigmf.StoredCapture(path, RAW_TYPES[path.suffix], 0, 0, None)
-    item = stored.component.itemsize * (1 + stored.is_complex)
-    return replace(stored, size=_whole(path, size, item))
+    stored.size = _whole(path, size, stored.component.itemsize * (1 + stored.is_complex))
+    if stored.component == np.dtype("<f4"):
+        _check_floats(path, size)
+    return stored
+
+
+def _check_floats(path, size):
+    """Raises ValueError for numbers of another type, as float64, whole numbers and big-endian floats are."""
+    parts = []
+    for start in 0, size // 8 * 4:
+        parts.append(np.fromfile(path, "<f4", min(_LOOKED_AT, size - start) // 4, offset=start))
+    values = abs(np.concatenate(parts))
+    values = values[np.isfinite(values) & (values > 0)]
+    outside = np.mean((values < _USUAL[0]) | (values > _USUAL[1])) if values.size else 0
+    if values.size >= _FEW and outside > _UNUSUAL:
+        raise ValueError(f"{path}: {100 * outside:.0f} % of its numbers are beyond 1e-15 to 1e15, as of another "
+                         "type, allowed: little-endian float32; adann import --type f64, i16, f32be or the like, with "
+                         "c before it for I and Q in turn, reads others")
 
 
 def _find_meta(path):
