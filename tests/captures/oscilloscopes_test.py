@@ -263,6 +263,14 @@ def test_a_mat_tells_the_sample_rate_by_rate_interval_or_times(tmp_path, variabl
     assert capture.sample_rate == 40e9
 
 
+@pytest.mark.parametrize("name, value", [("fs", 40.0), ("dt", 0.025), ("XInc", 0.025)])
+def test_a_rate_of_a_mat_that_may_be_in_another_unit_is_noted(tmp_path, name, value):
+    """Gigahertz and nanoseconds, of which nothing is said."""
+    scipy.io.savemat(tmp_path / "a.mat", {name: value, "A": VOLTS[0]})
+    with pytest.warns(CaptureWarning, match=f"a.mat: its {name}, whose unit is not given, .*: 40 samples per second"):
+        read_scope_files([tmp_path / "a.mat"])
+
+
 @pytest.mark.parametrize("first, second", [("dt", "fs"), ("fs", "sampleRate"), ("Tinterval", "ts")])
 def test_a_mat_of_two_sample_rates_is_refused(tmp_path, first, second):
     scipy.io.savemat(tmp_path / "a.mat", {first: 3.0, second: 4.0, "A": VOLTS[0]})

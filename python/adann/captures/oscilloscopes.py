@@ -303,7 +303,7 @@ def _read_mat(path):
             raise
         raise ValueError("of no version of MATLAB's, as Octave's text and HDF5 are, allowed: 4 to 7.3, as "
                          "save -v7 a.mat x writes it") from error
-    channels, interval = {}, None
+    channels, interval, told = {}, None, ""
     for name, array in variables.items():
         array = np.asarray(array).squeeze()
         if name.startswith("__") or array.dtype.kind not in "iufc":
@@ -315,11 +315,14 @@ def _read_mat(path):
             if called in _INTERVALS + _RATES:
                 if interval and abs(value / interval - 1) > 1e-6:
                     raise ValueError(f"two different sample rates, {name} and another, allowed: 1")
-                interval = value
+                interval, told = value, name
             continue
         columns = _columns(array)
         channels |= {name if len(columns) == 1 else f"{name} {number}": samples
                      for number, samples in columns.items()}
+    if interval and interval * _SLOW > 1:
+        note(path, f"its {told}, whose unit is not given, is taken for seconds or hertz: {_rate(interval):g} samples "
+                   "per second")
     units = {name: unit_of_times(name) for name in channels}
     signals, found = without_times(channels, ["time" if units[name] else None for name in channels])
     if found and not interval:
