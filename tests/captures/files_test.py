@@ -200,6 +200,16 @@ def test_numbers_of_another_type_under_the_name_of_floats_are_refused(tmp_path, 
         read_capture(_written(tmp_path / name, samples.astype(kind)))
 
 
+def test_numbers_of_another_type_are_refused_in_a_recording_too(tmp_path):
+    write_capture(tmp_path / "a", COMPLEX)
+    meta = json.loads((tmp_path / "a.sigmf-meta").read_text())
+    del meta["global"]["core:sha512"]
+    (tmp_path / "a.sigmf-meta").write_text(json.dumps(meta))
+    COMPLEX.astype("<c16").tofile(tmp_path / "a.sigmf-data")
+    with pytest.raises(ValueError, match="a.sigmf-meta: .* % of its numbers are beyond .*; adann import --type f64"):
+        read_capture(tmp_path / "a")
+
+
 @pytest.mark.parametrize("samples", [np.zeros(5000), np.full(5000, np.nan), [1e-14], [np.inf, 0, 1e14]])
 def test_silence_and_what_is_not_finite_are_floats(tmp_path, samples):
     assert read_capture(_written(tmp_path / "a.f32", np.array(samples, "<f4"))).samples.size == len(samples)

@@ -28,7 +28,7 @@ _TEXT = 512  # bytes, from the start, that are looked at: samples are not all pr
 _OTHERS = {b"RIFF": ".wav", b"RIFX": ".wav", b"RF64": ".wav", b"fLaC": ".flac", b"\x93NUMPY": ".npy",
            b"\x89HDF\r\n": ".h5", b"MATLAB 5.0 MAT": ".mat", b"MATLAB 7.3 MAT": ".mat", b"PK\x03\x04": ".zip",
            b"\x1f\x8b\x08\0": ".gz", b"\x1f\x8b\x08\x08": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
-_LOOKED_AT = 1 << 16  # bytes, from the start and from the middle, of floats
+_LOOKED_AT = 1 << 14  # floats, from the start and from the middle
 #: What samples are between, in any unit; of other numbers read as floats, whose exponents are anything, a third lies
 #: beyond, and more of whole numbers.
 _USUAL, _UNUSUAL = (1e-15, 1e15), 0.2
@@ -167,17 +167,19 @@ def _stored(path):
         raise ValueError(f"{path}: it looks like text: name it .csv")
     stored = sigmf.StoredCapture(path, RAW_TYPES[path.suffix], 0, 0, None)
     stored.size = _whole(path, size, stored.component.itemsize * (1 + stored.is_complex))
-    if stored.component == np.dtype("<f4"):
-        _check_floats(path, size)
+    _check_floats(stored, path)
     return stored
 
 
-def _check_floats(path, size):
-    """Raises ValueError for numbers of another type, as float64, whole numbers and big-endian floats are."""
-    parts = []
-    for start in 0, size // 8 * 4:
-        parts.append(np.fromfile(path, "<f4", min(_LOOKED_AT, size - start) // 4, offset=start))
-    values = abs(np.concatenate(parts))
+def _check_floats(stored, path):
+    """Raises ValueError for numbers of another type, as float64, whole numbers and big-endian floats are, where 32-bit
+    floats are said to be."""
+    if stored.component != np.dtype("<f4"):
+        return
+    count = stored.size * stored.channels * (1 + stored.is_complex)
+    values = abs(np.concatenate([
+        np.fromfile(stored.path, "<f4", min(_LOOKED_AT, count - first), offset=stored.offset + 4 * first)
+        for first in (0, count // 2)]))
     values = values[np.isfinite(values) & (values > 0)]
     outside = np.mean((values < _USUAL[0]) | (values > _USUAL[1])) if values.size else 0
     if values.size >= _FEW and outside > _UNUSUAL:
@@ -264,6 +266,7 @@ def _read_sigmf(path):
         size = check_file(data)
         with _named(meta):
             stored = sigmf.described(record, data, size)
+    _check_floats(stored, meta)
     for sentence in stored.notes:
         note(meta, sentence)
     return stored
