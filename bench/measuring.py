@@ -114,7 +114,7 @@ class Shape:
         return 2 * sum(a * b for a, b in zip(self.sizes, self.sizes[1:]))
 
     def flops_done(self):
-        """Those that are left of them when two windows share what they can:
+        """Those that are done, as two windows share what they can:
         lib/core/network/fast_fir.h."""
         symbols = self.sizes[0] // self.stride
         spared = symbols - (symbols // 2 + 2 * (symbols - symbols // 2)) / 2

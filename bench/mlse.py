@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """MLSE against GNU Radio's trellis.viterbi_combined_fb: PAM4, one sample per symbol, one core.
 
-Both run in turns in this process, so that whatever else the machine does meets both alike; the
-median of the turns counts, in time of this process alone. GNU Radio's decoder does not track the
+Both run alternately in this process, so that whatever else the machine does meets both alike; the
+median of the runs counts, in time of this process alone. GNU Radio's decoder does not track the
 channel; the last column is the MLSE with LMS on every symbol. usage: ./dev run python3 bench/mlse.py
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The equalizer beside GNU Radio's own, each in a flowgraph of its own: per second of processor time."""
+"""The equalizer next to GNU Radio's own, each in a flowgraph of its own: per second of processor time."""
 
 import time
 from dataclasses import replace

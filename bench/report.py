@@ -100,7 +100,7 @@ def _flowgraph(found):
                 ("file source, resampler 7 to 4", "file and resampler", "file_"))]
     return [
         _table(["in front of the equalizer", "off", "of the kernel", "live", "of off"], rows),
-        f"The bare kernel: {_rate(rates['kernel'])} Msym/s. Behind it all a null sink.",
+        f"The bare kernel: {_rate(rates['kernel'])} Msym/s. A null sink comes last.",
         f"Live at {found['throttled_msymbols_per_second']:.2f} Msym/s: "
         f"{found['throttled_steps']} steps, {found['dropped']} batches dropped."]
 
@@ -188,8 +188,8 @@ def markdown(result):
         "## Front filter, network and refined decisions, D = 44, M = 4, 49 taps",
         *_tracking(result["tracking"]),
         "## Several channels, D = 44, M = 4, complex, 25 taps from each channel to each output",
-        "The matrix of filters, with the network that decides each output in it, beside one channel's front filter and "
-        "network. Symbols of each channel; what is received turns with 4.8e-5 radians a symbol, for one channel an "
+        "The matrix of filters, with the network that decides each output in it, and one channel's front filter and "
+        "network. Symbols of each channel; what is received rotates by 4.8e-5 radians a symbol, for one channel an "
         "echo comes and goes.",
         *_channels(result["channels"]),
         "## Flowgraphs, D = 44, M = 4",
@@ -197,11 +197,11 @@ def markdown(result):
         "## The receiver, D = 44, M = 4",
         "The equalizer as it comes, in lockstep: front filter, refined labels and decisions, judge and guard, "
         "steps of 512 symbols, on the simulated VCSEL link that has drifted; wall-clock time. "
-        "Beside it torch's step on batches of 8192, and the core's on batches of 512.",
+        "Next to it torch's step on batches of 8192, and the core's on batches of 512.",
         *_receiver(result["receiver"]),
-        "## Beside GNU Radio's equalizers",
+        "## Next to GNU Radio's equalizers",
         "One flowgraph each, symbols per second of processor time, of all threads. QPSK and 16QAM at 2 samples a "
-        "symbol behind an echo that rotates: 25 taps each, 6 symbols fed back. PAM4 at 4, as complex samples for "
+        "symbol after an echo that rotates: 25 taps each, 6 symbols fed back. PAM4 at 4, as complex samples for "
         "GNU Radio's: 49 taps. GNU Radio's put out soft symbols, ours labels.",
         *_peers(result["peers"])]
     if "mlse" in result:

@@ -100,7 +100,7 @@ def draw_companion(flowgraph, picture):
 
 
 def draw_block(name, picture):
-    """Save a block as it lies on the canvas, and its dialog beside it as NAME_dialog.png."""
+    """Save a block as it lies on the canvas, and its dialog as NAME_dialog.png."""
     application = companion(EXAMPLES / "qpsk_start.grc")
     from gi.repository import GLib
     dialogs = []

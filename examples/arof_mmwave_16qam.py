@@ -35,7 +35,7 @@ def main():
 
     received, sent = scipy.io.loadmat(arguments.capture)["dataToSave"].T
     points = np.array(core.constellation("16qam").points)
-    # The file's symbols have unit power, our points are 2 apart: a power of 10.
+    # The file's symbols have unit power, neighbours of our points have a distance of 2: a power of 10.
     distances = abs(np.sqrt(10) * sent[:, None] - points)
     labels = distances.argmin(axis=1).astype(np.uint8)
     print(f"{labels.size} sent symbols, at most {distances.min(axis=1).max():.1e} from a point")

@@ -2,7 +2,7 @@
 """An equalizer that learns live for long: a link that moves, NaN, setters, messages, restarts.
 
 Argument: symbols in all, such as 1e9. Prints a table of ten parts and, for 1000 starts and stops, what
-is left behind; ends with status 1 if memory, threads or open files grow from the second part on (ended
+stays; ends with status 1 if memory, threads or open files grow from the second part on (ended
 threads take a while to go).
 """
 

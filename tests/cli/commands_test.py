@@ -125,7 +125,7 @@ def test_what_is_undone_before_errors_are_counted_is_told(qpsk_model, tmp_path, 
     entry, = json.loads((tmp_path / "report.json").read_text())["captures"]
     degrees = np.rad2deg(np.angle(turn)) % 360
     assert entry["ber"] < 1e-3 and (entry["delay"], entry["symmetry"]) == (-late, degrees)
-    assert (f"reference found at a delay of {-late} symbols, labels turned by {degrees:.0f} degrees: errors are "
+    assert (f"reference found at a delay of {-late} symbols, labels rotated by {degrees:.0f} degrees: errors are "
             "counted after that, the labels written are as decided" in result.stdout) == (turn != 1 or late != 0)
     decided, sent = np.fromfile(tmp_path / "out.u8", np.uint8), np.fromfile(tmp_path / "set.u8", np.uint8)
     here = slice(500, 19_000)

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The pages for users and contributors in plain words: short sentences, short lines, the field's terms.
-Comments of C++ have the field's terms, too.
+Comments of C++ have the field's terms, too, and comments, docstrings and messages of Python.
 
 Counted are the pages that people wrote; those in folders of docs/results/ are written by `adann reproduce`.
 Tables, listings, headings and pictures are no prose, and a row of a table may be as long as it has to be.
 """
 
+import io
 import pathlib
 import re
+import tokenize
 
 import click
 import pytest
@@ -122,6 +124,31 @@ def comments(text):
     found = (re.search(r"//.*|^ *(?:/\*|\*).*", line) for line in text.splitlines())
     names = re.compile(r"\\param [\w,]+|\b\w+::\w+|\b\w+\(\)")
     return [names.sub("Code", each[0]) if each else "" for each in found]
+
+
+def prose_of_python(text):
+    """Lines of comments, docstrings and messages; names of parameters, and words in quotes, as `Code`."""
+    lines = [""] * (text.count("\n") + 2)
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT or token.type == tokenize.STRING and " " in token.string:
+            said = re.sub(r"\{[^{}]*\}|\b\w+:|\"\w+\"|\b\w+(?=, \w+: )", "Code", token.string)
+            for number, line in enumerate(said.splitlines(), token.start[0]):
+                lines[number - 1] += f" {line}"
+    return lines
+
+
+@pytest.mark.parametrize("path", [path for folder in ("python", "examples", "bench", "docs", "fuzz", "grc")
+                                  for path in sorted((ROOT / folder).rglob("*.py"))],
+                         ids=lambda path: str(path.relative_to(ROOT)))
+def test_the_words_of_python_are_the_fields(path):
+    assert not private_words(prose_of_python(path.read_text()))
+
+
+def test_comments_docstrings_and_messages_are_found():
+    text = ('def told(aside):\n    """Tells.\n\n    turns: of it."""\n    told = {"told": aside}  # beside\n'
+            '    raise ValueError(f"{told} lies behind")\n')
+    assert [line.split(": say")[0] for line in private_words(prose_of_python(text))] == [
+        "line 2: Tells", "line 5: beside", "line 6: behind"]
 
 
 @pytest.mark.parametrize("path", [path for folder in ("include", "lib") for path in sorted((ROOT / folder).rglob("*"))

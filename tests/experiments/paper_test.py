@@ -43,6 +43,7 @@ def test_every_page_has_its_parts(quick):
     for name in PAPER:
         page = (folder / name / "table.md").read_text()
         assert "is simulated" in page and "no measured record" in page and "paper" in page
+        assert re.search(r"^Written by gr-adann .*, on \d{4}-\d\d-\d\d: .* cores\.$", page.splitlines()[-1])
         plot, = (folder / name).glob("*.png")
         assert plot.read_bytes().startswith(b"\x89PNG")
         for claim in results[name]["claims"]:

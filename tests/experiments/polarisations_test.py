@@ -33,10 +33,10 @@ def test_adann_follows_polarisations_that_turn(tmp_path):
 
 
 def test_two_antennas_are_combined_with_fewer_errors_than_by_least_squares():
-    """Of 2^19 symbols: of 2^16 least squares has some nine errors, and with none told AdaNN has one or none."""
+    """Of 2^19 symbols: of 2^16 least squares has some nine errors, and with none known AdaNN has one or none."""
     size = polarisations.Size(2**15, 2**19)
     found = polarisations.run_antennas(polarisations.train_model(polarisations.ANTENNAS, size), size)
-    assert found["both"] < found["least squares, told all labels"]
+    assert found["both"] < found["least squares, all labels known"]
 
 
 def test_outputs_on_one_transmitter_do_not_count_as_apart(monkeypatch):

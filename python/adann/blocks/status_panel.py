@@ -174,7 +174,7 @@ class _Plot(QtWidgets.QWidget):
             painter.drawText(QtCore.QRectF(0, height - 8, left - 4, 16),
                              QtCore.Qt.AlignRight | QtCore.Qt.AlignVCenter, f"1e{power}")
         now = time.monotonic()
-        free = area.right()  # left of the text that was drawn last: the latest events are told
+        free = area.right()  # to the left of the text drawn last: the latest events have priority
         for moment, event in reversed(self._of._marks):
             x = self._x(moment, now, area)
             painter.setPen(QtGui.QPen(QtCore.Qt.darkYellow, 1, QtCore.Qt.DashLine))

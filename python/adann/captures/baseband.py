@@ -51,7 +51,7 @@ def find_band(samples: npt.NDArray) -> Band | None:
     if there is one, shows where in the record to search, and what repeats itself is left out. BPSK has its clearest
     line at twice the carrier, and sidebands that are alike: then half of the line's frequency is the carrier. Of
     other signals the line is the symbol rate, and the carrier is the frequency with half of the power on either side,
-    if those that are the symbol rate apart are correlated around it. Without a line: if hardly any power lies below
+    if those at a distance of the symbol rate are correlated around it. Without a line: if hardly any power lies below
     half of that frequency. Complex samples are at baseband unless half of their power lies on either side of a
     frequency beyond half of the symbol rate, in a band as wide as symbols need.
     """
@@ -104,7 +104,7 @@ def _asymmetry(frequencies, density, middle):
 
 
 def _correlated_around(samples, rate):
-    """The frequency around which frequencies that are the symbol rate apart are correlated: the carrier. None of a
+    """The frequency around which frequencies at a distance of the symbol rate are correlated: the carrier. None of a
     signal at baseband, where it is 0. Noise is not correlated. Source: Gardner, "Exploitation of spectral redundancy in
     cyclostationary signals", IEEE Signal Process. Mag. 8, 1991."""
     starts = np.arange(0, samples.size - _RESOLUTION + 1, _RESOLUTION // 2)[:_SEGMENTS]

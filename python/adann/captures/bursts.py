@@ -61,7 +61,7 @@ def find_bursts(samples: npt.NDArray, sps: int, threshold: float | None = None) 
 
     samples: (n,), sps a symbol. threshold: power, dB over the pauses (the quietest tenth of the blocks, or fewer),
     above which a signal is there; None: halfway between the medians of the two groups that the blocks' levels part
-    into, if they lie 6 dB apart. Where they do not, or the pauses have the clearer symbol clock, the noise outside the
+    into, if these differ by 6 dB. Where they do not, or the pauses have the clearer symbol clock, the noise outside the
     signal's band (which is the lower one in bursts) or else the clock's line over 144 symbols is used likewise; of that
     no threshold is returned. If nothing shows one, there are no bursts: ([], None).
     A burst begins and ends half a block outside the blocks that hold it. Below 3 samples a symbol only power is used.

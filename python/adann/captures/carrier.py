@@ -86,8 +86,8 @@ def _period(symbols):
 
 def steady_phase(symbols: npt.NDArray, carrier: Carrier, out: npt.NDArray | None = None) -> npt.NDArray[np.float64]:
     """The phase in cycles, (n,), of a carrier at each symbol of complex symbols (n,): a straight line, up to one of the
-    constellation's turns, such that the power's line is positive without it. out: float64 (n,) to write it to, as of a
-    file; None: a new array."""
+    constellation's symmetries, such that the power's line is positive without it. out: float64 (n,) to write it to, as
+    of a file; None: a new array."""
     out = np.empty(symbols.size) if out is None else out
     left = 0j
     for first, part in _parts(symbols):

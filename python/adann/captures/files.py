@@ -228,7 +228,7 @@ def write_capture(meta_path: str | Path, samples: npt.NDArray | Sequence[npt.NDA
     meta_path: the .sigmf-meta or the stem, or a device or a FIFO, which gets the samples alone; samples: (n,), or
     (channels, n) of channels that were sampled together, an array or a list; written as float32 or complex64, complex
     if any of them is;
-    sample_rate, symbol_rate: per second, None leaves them out; extra: further fields of the
+    sample_rate, symbol_rate: per second, None: not written; extra: further fields of the
     metadata's global object, e.g. {"core:hw": "DSA91604A"}; bursts: noted as annotations.
     Returns the path of the .sigmf-meta, or of what got the samples.
     """

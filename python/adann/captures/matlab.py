@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What SciPy's reader of .mat files does not do: it crashes on numbers of a type that there is not, and leaves files
+"""What SciPy's reader of .mat files does not do: it crashes on numbers of a type that there is not, and keeps files
 of version 7.3, which are HDF5, to others.
 
 Source: MathWorks, MAT-File Format, version 5.

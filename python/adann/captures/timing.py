@@ -211,8 +211,8 @@ def find_clock(samples: npt.NDArray | list[npt.NDArray], sps: int, longest: int 
     """The symbol clock of a record at sps samples a symbol, or nearly so: within 0.5 %.
 
     samples: float or complex (n,) of at least 512 symbols, or what is sliced like it, or a list of several channels:
-    the power of all together, which is the same however transmitters turn in them, or of the one that is clearest; or,
-    where transmitters half a symbol apart hide each other's clock in these, of two channels' sums and differences.
+    the power of all together, which no rotation of transmitters in them changes, or of the one that is clearest; or,
+    where transmitters half a symbol late hide each other's clock in these, of two channels' sums and differences.
     sps: 3 or more; longest: symbols, from the first on, that are looked at; None: all. Raises ValueError for
     fewer, and NoClockError.
     """

@@ -68,6 +68,7 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     """
     from ..experiments.cells import cluster
     from ..experiments.page import write_summary
+    from ..experiments.provenance import provenance
 
     names = list(experiments.PAPER) if experiment == "all" else [experiment]
     experiments.check_captures(names)
@@ -81,6 +82,8 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
             with progress_bar(name, None) as update:
                 experiments.experiment(name)(folder, scale or "full", lambda done, total: update(
                     done, f"{done} of {total} cells", total))
+            with (folder / "table.md").open("a") as page:
+                page.write(f"\n{provenance()}\n")
             click.echo((folder / "table.md").read_text())
             click.echo(f"wrote {folder}")
     if experiment == "all":

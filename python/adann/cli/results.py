@@ -52,9 +52,9 @@ written to stderr, unless `quiet` or the reference is not this capture's at all:
                 click.echo(f"adann: {capture.path}: slips: {errors.slips}, symbols were lost or "
                            "came twice; errors are counted at the first alignment", err=True)
             if alignment and (alignment.delay or alignment.symmetry) and not quiet:
-                click.echo(f"{capture.path}: reference found at a delay of {alignment.delay} symbols, labels turned by "
-                           f"{alignment.angle(constellation):.0f} degrees: errors are counted after that, the labels "
-                           "written are as decided")
+                click.echo(f"{capture.path}: reference found at a delay of {alignment.delay} symbols, labels rotated "
+                           f"by {alignment.angle(constellation):.0f} degrees: errors are counted after that, the "
+                           "labels written are as decided")
         runs.append(Run(str(capture.path), len(labels), constellation.bits_per_symbol, block, errors,
                         bursts=_bursts(capture, labels, alignment, constellation, sps, block),
                         delay=alignment.delay if alignment else None,

@@ -64,7 +64,7 @@ def _closing(local: Any) -> Iterator[Any]:
 
 
 def _close(local: Any) -> None:
-    """Close a LocalCluster, also where workers fail or come just then: dask says so and leaves it open."""
+    """Close a LocalCluster, also where workers fail or come just then: dask says so and does not close it."""
     from distributed.core import Status
 
     for _ in range(3):

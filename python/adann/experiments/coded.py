@@ -145,10 +145,10 @@ def _write(results: dict, directory: Path) -> None:
     met, of = sum(bar["met"] for bar in results["bars"]), len(results["bars"])
     parts = ["# Where codes work\n",
              fill(f"All links are simulated. Scale: {results['scale']}; streams of {size['symbols']} symbols. A "
-                  "network is trained with labels on the still link at the same noise. Figures are of what "
+                  "network is trained with labels on the static link at the same noise. Figures are of what "
                   "follows the first quarter: bit error rate, GMI in bits a symbol; the worst seed counts. LMS "
                   f"has the best of its steps and the first {compared.LABELLED} labels, and the gain and noise "
-                  "that all labels tell; AdaNN knows no label.", 100) + "\n"]
+                  "found from all labels; AdaNN knows no label.", 100) + "\n"]
     for link in size["links"]:
         for motion in size["motions"]:
             parts += [f"### {link}, {motion}\n", _table(results, link, motion)]
@@ -193,6 +193,6 @@ def _plot(path: Path, results: dict) -> None:
         axis.set_ylim(0, 1.05)
         axis.grid(True, alpha=0.3)
     panels[0].legend(fontsize="x-small")
-    figure.supxlabel("bit error rate of a linear equalizer on the still link")
+    figure.supxlabel("bit error rate of a linear equalizer on the static link")
     figure.supylabel("GMI over that of least squares, all labels known")
     save_figure(path, figure)

@@ -2,7 +2,7 @@
 """One stream of a radio link through several receivers: errors and information, part by part.
 
 The frozen network, AdaNN without a label, GNU Radio's LMS equalizer in the best of its steps, and
-least squares that know all labels, in the best of their memories.
+least squares that know all labels, with the best of their forgetting time constants.
 """
 
 from collections.abc import Mapping

@@ -64,7 +64,7 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
                "the core forms no gradient that a step has no use for, such as the one by the "
                "input without a perturbation, and a ReLU's derivative is a choice. The drawing of "
                "noise, the softmax and the optimizer are in the times only: medians of "
-               f"{rounds} batches of {BLOCK} symbols on one core, taken in turns, on this machine.")
+               f"{rounds} batches of {BLOCK} symbols on one core, taken alternately, on this machine.")
 
     def draw(axes: Any) -> None:
         places = np.arange(len(_LOSSES))
@@ -97,7 +97,7 @@ def multiplications(sizes: Sequence[int]) -> tuple[int, int]:
 
 def measure(network: core.network, features: np.ndarray, rounds: int,
             progress: Callable[[int], None] | None = None) -> dict:
-    """{"decide" or (loss, noise): median seconds of a batch}, all measured in turns."""
+    """{"decide" or (loss, noise): median seconds of a batch}, all measured alternately."""
     trainers = {(loss, noise): core.trainer(
         network, noise, loss=loss, pseudo_label="clean", balance=0.0, learning_rate=0.002, sigma=0.1,
         epsilon=0.1)

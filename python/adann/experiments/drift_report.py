@@ -14,7 +14,7 @@ from .page import markdown
 
 JUMP_BLOCK = 512     # symbols that errors are counted over right after a drift
 _FOLLOWED = 8192     # symbols in which a filter's drift is to be followed
-_WINDOW = 4096       # symbols, the latest, that tell whether it is
+_WINDOW = 4096       # symbols, the latest, that show whether it is
 # Drifts that a linear filter takes off.
 _LINEAR = ("reference", "timing", "strong", "extreme", "left", "gain")
 # Drifts of several kinds at once, which are to be followed to twice the oracle's BER.

@@ -57,7 +57,7 @@ SIZES = {"full": [Size(), Size("third_development")], "long": [Size("untouched",
 def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
     """Write results.json, table.md and plot.png to directory.
 
-    scale: "full", the development sets; "long", the untouched ones; "quick", three small draws.
+    scale: "full", the development sets; "long", the held-out ones; "quick", three small draws.
     """
     sizes = SIZES[scale]
     cells = [(size.links, number, size) for size in sizes for number in range(size.first, size.first + size.draws)]
@@ -145,7 +145,7 @@ def find_drift(link: Link, network: core.network, target: float | None,
 
 
 def train_oracle(link: Link, drift: float, model: core.model, size: Size) -> core.network:
-    """The network that is best on a quarter, kept apart, of a labelled record of the drifted link.
+    """The network that is best on a quarter, held out, of a labelled record of the drifted link.
 
     Of three that Adam trains to convergence, one from `model`, and of the paper's recipe.
     """

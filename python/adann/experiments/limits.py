@@ -38,7 +38,7 @@ from .comparators import unit_points
 
 _FITTED, _DECIDED = 2**18, 2**16  # symbols, at the record's end
 _FOLLOWED, _FILTER_REACH = 2048, 3  # symbols that a filter of the waveform is fitted to, and that it reaches
-_WHITENED = 3     # symbols that the prediction looks back
+_WHITENED = 3     # symbols that the prediction is made from
 _RIDGE = 0.1      # of its normal equations, as the equalizer's refinement has it
 _LARGE = 4        # standard deviations of a residual, that an impulse exceeds
 _OTHERS = 4       # labels that a symbol may have instead

@@ -2,8 +2,8 @@
 """OptiCommPy's mimoAdaptEqualizer on a record: run by the python of an environment that has it.
 
 Arguments: an .npz with channels, complex64 (2, 2*n), sent, the points of both transmitters, complex64 (2, n), and
-told, the symbols whose points are told, first 4096, or all n; the .npy of what it writes: soft symbols (steps, 2, n),
-one run for each of several steps. With 0 told the equalizer is CMA and then RDE, and what it gives goes through
+`told`, the number of known symbols, the first 4096, or all n; the .npy of what it writes: soft symbols (steps, 2, n),
+one run for each of several steps. With 0 the equalizer is CMA and then RDE, and what it gives goes through
 OptiCommPy's frequency and phase recovery.
 """
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Several channels together: rotating polarisations, two antennas, and blind starts.
 
-A model is trained with labels on one transmitter of a link that stands still. AdaNN is then told no label;
-OptiCommPy's mimoAdaptEqualizer is told those of the first symbols, or all. The paper's 960 km of fibre is two sets of
-which nothing was recovered: trained is on dual1, all are of dual2, and OptiCommPy is told no label there, either. It
+A model is trained with labels on one transmitter of a static link. AdaNN then knows no label;
+OptiCommPy's mimoAdaptEqualizer knows those of the first symbols, or all. The paper's 960 km of fibre is two sets of
+which nothing was recovered: trained is on dual1, all are of dual2, and OptiCommPy knows no label there, either. It
 runs in an environment of its own: ADANN_OPTICOMMPY names that one's python; without it its rows are left out.
 """
 
@@ -42,16 +42,16 @@ LINKS = {"16QAM, 22 dB": DualPolarizationLink(),
          "16QAM, 18 dB": DualPolarizationLink(snr=18),
          "16QAM, 22 dB, driven hard": DualPolarizationLink(swing=0.5)}
 RATES = (0, 1e3, 1e4, 1e5)  # of the polarisations, rad/s
-FIBRE, FIBRE_RATE = "16QAM, 960 km, lasers 100 MHz apart", 1e5
+FIBRE, FIBRE_RATE = "16QAM, 960 km, lasers 100 MHz from one another", 1e5
 FROZEN, SLICED, FIXED, OURS = "frozen", "AdaNN's matrix, nearest points", "AdaNN, networks frozen", "AdaNN"
 _NETWORKS: dict[str, dict] = {FIXED: dict(mode="off"), OURS: dict(mode="lockstep")}
-TOLD = ["OptiCommPy, NLMS then DD-LMS, told 4096", "OptiCommPy, NLMS, told all"]
+TOLD = ["OptiCommPy, NLMS then DD-LMS, 4096 known", "OptiCommPy, NLMS, all known"]
 UNTOLD = "OptiCommPy, CMA then RDE, its carrier recovery"
 ANTENNAS = "two antennas"
-# Each antenna has an echo of its own, which turns at its own rate.
+# Each antenna has an echo of its own, which rotates at its own rate.
 _FADING = (RadioLink("qpsk", echo=0.8, delay=1.0, turns=1e-5, snr=9),
            RadioLink("qpsk", echo=0.7, delay=2.0, turns=-2e-5, snr=9))
-_TOLD_BLOCK = 2048  # symbols that each of the told combiner's taps are fitted to, and decide
+_TOLD_BLOCK = 2048  # symbols that the data-aided combiner's taps are fitted to, and decide
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def fibre_set(name: str) -> tuple[np.ndarray, np.ndarray]:
 def run_row(model: core.model, link: str, rate: float, row: str, size: Size) -> Errors:
     """Errors of both polarisations after the first SETTLING symbols."""
     channels, labels = _stream(link, rate, size.symbols)
-    if row == FROZEN:  # the taps of a start that was told, which then stand still
+    if row == FROZEN:  # the taps of a data-aided start, which then stay
         known = np.where(np.arange(labels.shape[1]) < SETTLING, labels, 255).astype(np.uint8)
         streams = separate_known(channels, known, model.constellation, SPS).streams
         decided = _decided(model, streams, dict(mode="off"))
@@ -170,7 +170,7 @@ def _counted(decided: np.ndarray, labels: np.ndarray, bits: int) -> Errors:
 
 
 def _with_opticommpy(channels: np.ndarray, labels: np.ndarray, told: int) -> list[np.ndarray]:
-    """The labels that OptiCommPy decides with each of several steps, uint8 (2, n), told so many of them."""
+    """The labels that OptiCommPy decides with each of several steps, uint8 (2, n); it knows so many of them."""
     points = core.constellation("16qam").points / np.sqrt(10)
     with tempfile.TemporaryDirectory() as folder:
         np.savez(Path(folder, "in.npz"), channels=channels, sent=points[labels].astype(np.complex64),
@@ -218,7 +218,7 @@ def _slicer_of(name: str) -> core.model:
 
 def run_antennas(model: core.model, size: Size) -> dict[str, float]:
     """{receiver: BER}: AdaNN with each antenna alone and with both, its network frozen too, and least
-    squares told all labels, block by block."""
+    squares that know all labels, block by block."""
     labels = random_labels(size.symbols, [7, 1])
     channels = prepare_channels([link.receive(labels, [7, k]) for k, link in enumerate(_FADING)], SPS)
 
@@ -238,7 +238,7 @@ def run_antennas(model: core.model, size: Size) -> dict[str, float]:
         told.append(abs(stream[::SPS, None] - points).argmin(1)[begin:begin + _TOLD_BLOCK].astype(np.uint8))
     return {"antenna 0": ours(channels[:1]), "antenna 1": ours(channels[1:]), "both": ours(channels),
             "both, network frozen": ours(channels, FIXED),
-            "least squares, told all labels": _counted(np.concatenate(told)[None], labels[None], 2).ber}
+            "least squares, all labels known": _counted(np.concatenate(told)[None], labels[None], 2).ber}
 
 
 def _write(directory: Path, results: dict) -> None:
@@ -252,8 +252,8 @@ def _write(directory: Path, results: dict) -> None:
     parts = ["# Several channels together\n", f"Scale: {results['scale']}. Simulated, 32 GBd, "
              f"{results['sizes']['symbols']} symbols of each polarisation, or 201600 of the 960 km link, without the "
              f"first {SETTLING}, one seed.\n",
-             markdown(["link", "polarisations turn, krad/s", *rows], table),
-             "Blind starts from random mixtures that end with the outputs apart: " + ", ".join(
+             markdown(["link", "polarisations rotate, krad/s", *rows], table),
+             "Blind starts from random mixtures that end with a transmitter at each output: " + ", ".join(
                  f"{name} {there} of {all}" for name, (there, all) in results["starts"].items()) + ".\n",
              markdown(["QPSK, two fading antennas", "BER"],
                       [[name, f"{rate:.1e}"] for name, rate in results["antennas"].items()])]

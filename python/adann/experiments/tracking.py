@@ -2,8 +2,8 @@
 """Links that keep moving: how fast an equalizer may be outrun.
 
 A network is trained with labels on each link while it stands still. A cell is then one equalizer
-that runs through one stream of it: AdaNN, told no label, or one of GNU Radio's or a Volterra
-equalizer, told those of the first 4096 symbols (CMA: none), in the best of several steps.
+that runs through one stream of it: AdaNN, which knows no label, or one of GNU Radio's or a Volterra
+equalizer, which knows those of the first 4096 symbols (CMA: none), in the best of several steps.
 """
 
 from dataclasses import replace
@@ -24,7 +24,7 @@ from .volterra import volterra_equalizer
 
 BLOCK = 1024  # symbols that errors are counted over
 HALF_WINDOW = 5
-_TURN = 64    # symbols in which CMA's carrier phase, which it does not find, is told
+_TURN = 64    # symbols in which CMA's carrier phase, which it does not find, is given
 _SLOW = "AdaNN, network alone"
 NETWORKS: dict[str, dict] = {"frozen": dict(mode="off"),
             _SLOW: dict(mode="lockstep", front_filter=False, decisions="network"),

@@ -14,7 +14,7 @@ from ..links.simulation import random_labels
 from .drift_signals import LINKS, moved
 from .drift_signals import SPS as OPTICAL_SPS
 
-SETTLING = 8192  # symbols from the start that are not counted; the first half is told to some
+SETTLING = 8192  # symbols from the start that are not counted; some know the first half
 TOLD = SETTLING // 2
 _STEPS = 32      # in which an optical link moves
 _HOLD = 2**16    # symbols for which it then stays
@@ -68,7 +68,7 @@ def case_signal(kind: str, link: str, value: float | str, seed: int,
     kind and value: "turns", of the echo a symbol; "drift", symbols in which an optical link moves
     to its drift "strong"; "sender", an optical link's drift by name, at once; "jumps", symbols
     between two of the echo's phase; "carrier" and "linewidth", as RadioLink has them; "event", a
-    disturbance by name while the echo turns by 1e-6 a symbol: what follows it counts.
+    disturbance by name while the echo rotates by 1e-6 cycles a symbol: what follows it counts.
     """
     bits = core.constellation(geometry(link)[0]).bits_per_symbol
     if kind in ("drift", "sender"):

@@ -11,7 +11,7 @@ _SYMBOLS = 200  # golden ones
 
 _HEADER = """\
 // {title}
-// Made by gr-adann {version}: adann export --format hls. README.md tells the rest.
+// Made by gr-adann {version}: adann export --format hls. See README.md.
 #pragma once
 
 #include "ap_fixed.h"
@@ -58,7 +58,7 @@ void top(hls::stream<frame_t> &frames, hls::stream<decision_t> &labels, const we
 
 _SOURCE = """\
 // {title}
-// Made by gr-adann {version}: adann export --format hls. README.md tells the rest.
+// Made by gr-adann {version}: adann export --format hls. See README.md.
 #include "{stem}.h"
 
 namespace {name} {{

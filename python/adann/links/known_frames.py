@@ -152,7 +152,7 @@ FRAMES = {
     "TETRA": Frame("qpsk", _known(255, [(122, 11)], 2), rays=((0, 1), (0.27, 0.5)), doppler=5e-4, carrier=5e-3),
     # 10.5 kBd, 16 symbols at the start; an aircraft's Doppler shift, a reflection.
     "VDL2": Frame("8psk", _known(600, [(0, 16)], 3), rays=((0, 1), (1, 0.3)), carrier=1e-2),
-    # 1800 Bd, 64 symbols, then 15 of each 45; two paths 1.7 ms apart, 0.5 Hz of Doppler spread.
+    # 1800 Bd, 64 symbols, then 15 of each 45; two paths, one 1.7 ms later, 0.5 Hz of Doppler spread.
     "HFDL": Frame("8psk", _known(2164, [(0, 64), *((94 + 45 * k, 15) for k in range(46))], 3),
                   rays=((0, 1), (3, 0.5)), doppler=2.8e-4, carrier=2e-3),
     # 36 pilots after each 1440 symbols, 90 at the start; a tube near saturation, phase noise.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Links of many makers: drawn at random from families of nonlinear links, with a drift each.
+"""Links drawn at random from families of nonlinear links, with a drift each.
 
 What is decided while the method is made is decided on "development" and "third_development"; the other two sets are
 run only to say how good it is. "development" and "untouched" share nothing, they differ in their families:
 
-| | development | untouched |
+| | "development" | "untouched" |
 |---|---|---|
 | Wiener-Hammerstein: filter, nonlinearity, filter | polynomial of degree 3 (5 if complex) | limiter with an offset, tanh |
 | optical | vcsel_mmf_link, PAM4 | coherent_link, 16QAM |
@@ -77,7 +77,7 @@ class Link:
 def draw_link(name: str, number: int) -> Link:
     """A Link of the set `name`, always the same one. number: which, 0 to 9999.
 
-    Families take turns; constellation, samples a symbol and parameters are drawn.
+    Families alternate; constellation, samples a symbol and parameters are drawn.
     Raises ValueError for another name or number.
     """
     if name not in SETS:

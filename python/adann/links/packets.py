@@ -18,7 +18,7 @@ class Packets:
     """Packets of a preamble and a payload, and noise before each.
 
     link: constellation, amplifier and noise of all. Each packet draws its second ray's amplitude
-        from 0 to link.echo and its delay from 0 to link.delay, the turns of that ray and the
+        from 0 to link.echo and its delay from 0 to link.delay, the rotation of that ray and the
         carrier from minus to plus the link's; its phase, and its delay within a sample.
     preamble: labels that each begins with.
     payload: random symbols after them.

@@ -28,7 +28,7 @@ class polarization_mixer(gr.hier_block2):
     loss: of the second output, 0 to 20 dB: polarisation-dependent loss after the amplifiers, so that the noise
         in the signal is attenuated with it
 
-    turning and loss can be set while the flowgraph runs. Raises ValueError, with name, value and range, for a
+    `turning` and `loss` can be set while the flowgraph runs. Raises ValueError, with name, value and range, for a
     parameter out of range.
     """
 

@@ -23,7 +23,7 @@ Labels = npt.NDArray[np.uint8]
 def refuted(samples: npt.NDArray, decided: Mapping[str, Labels],
             constellation: core.constellation) -> dict[str, npt.NDArray[np.bool_]]:
     """Which of each receiver's labels the samples refute: where others decide differently, and what one of these
-    decides leaves less of the samples around the symbol unexplained than its own.
+    decides has a smaller residual around the symbol than its own.
 
     samples: float32 or complex64 (n, sps), row i those around the middle of consecutive symbol i; decided: {name: uint8
     (n,)}. Returns {name: bool (n,)}; {} where there are too few symbols for a waveform to be fitted.

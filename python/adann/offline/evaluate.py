@@ -168,7 +168,7 @@ def _batches(counter, decided, sent):
 
 @dataclass(frozen=True)
 class Alignment:
-    """How decided labels lie to those sent: `delay` symbols later, turned by that of the constellation's symmetries;
+    """How decided labels lie to those sent: `delay` symbols later, rotated by that of the constellation's symmetries;
     slips: how often the delay was another one later on."""
 
     delay: int
@@ -176,7 +176,7 @@ class Alignment:
     slips: int = 0
 
     def angle(self, constellation: core.constellation) -> float:
-        """By how many degrees the decided labels are turned, 0 to below 360."""
+        """By how many degrees the decided labels are rotated, 0 to below 360."""
         points = constellation.centred
         turned = points[np.asarray(constellation.symmetries[self.symmetry])]
         return round(float(np.angle(np.vdot(points, turned), deg=True)), 3) % 360

@@ -44,7 +44,7 @@ def table_of(scope: Measured, entry: Mapping) -> list[tuple[str, str]]:
 
 
 def reasons_of(scope: Measured) -> list[str]:
-    """Sentences on what is left out; those with one reason together."""
+    """Sentences on what is missing; those with one reason together."""
     by_reason: dict[str, list[str]] = {}
     for key, reason in scope.left_out.items():
         by_reason.setdefault(reason, []).append(key)

@@ -214,7 +214,7 @@ def train(samples: npt.NDArray, labels: npt.NDArray[np.uint8] | None,
     if not complete:
         model.training += f", stopped after epoch {epochs}"
     if told.size >= _FEWEST_FOR_WAVEFORM:
-        # It wants consecutive symbols: what nobody told between them, the network decides.
+        # It wants consecutive symbols: what is not known between them, the network decides.
         filled = np.where(there[:part], labels[:part], decide_portions(model.network, features[:part])[0])
         model.waveform = fit_waveform(model, features[:part], filled, blind)
     if not blind:  # a blind equalizer's own errors are no measure of what posteriors are worth
@@ -297,7 +297,7 @@ def fit_waveform(model: core.model, features: npt.NDArray[np.float32],
 
 
 def residual_of(waveform: core.expected_waveform) -> float:
-    """The power of what an expected waveform leaves of its signal, dB."""
+    """The power of the residual of an expected waveform, relative to its signal, dB."""
     return 20 * math.log10(waveform.noise * math.sqrt(1 + waveform.complex))
 
 

@@ -36,7 +36,7 @@ _FAR = 10        # times a slicer's or linear equalizer's count
 _LEAST_KNOWN = 100  # symbols, where some are known
 _ROOM = 3.0      # dB that the constellation found has more than any other whose excess kurtosis the symbols have,
 _OFF = 0.2       # relative
-_WRONG = 1e-3    # of a blind start's decisions: more are told first
+_WRONG = 1e-3    # of a blind start's decisions: more are named first
 _REFUTED = 3     # times as many as are expected to be wrong, and _MANY of all, that the samples refute: likewise
 _MANY = 0.01
 _TRACES = 300    # of the eye
@@ -89,7 +89,7 @@ class Trial:
 def try_capture(capture: Capture, symbol_rate: float | None, constellation: core.constellation | None, sps: int,
                 half_window: int, fraction: float, seed: int = 0, skip: int = 0, symbols: int | None = None,
                 progress: Callable | None = None, stop: Callable[[], bool] | None = None) -> Trial:
-    """Resample, find what was not told, train on the first `fraction`, and decide the rest in four ways.
+    """Resample, find what was not given, train on the first `fraction`, and decide the rest in four ways.
 
     capture: at any rate (of no sample rate: 1), with its reference or without; symbol_rate, constellation: None where
     not known; skip, symbols: see files.cut.
@@ -275,7 +275,7 @@ def _verdict(rows, blind):
 
 
 def draw(path: str | Path, trial: Trial) -> None:
-    """The eye as it came, soft symbols before and behind a linear equalizer, errors over the record."""
+    """The eye as it came, soft symbols before and after a linear equalizer, errors over the record."""
     figure = new_figure(11, 3.8)
     eye, points, errors = figure.subplots(1, 3)
     sps = trial.sps

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Makes the sets of the experiments `coherent` (set1, set2) and `polarisations` (dual1, dual2),
-which lie beside this script: the paper's 960 km link (Section IV-C), simulated with OptiCommPy, in
+in this folder: the paper's 960 km link (Section IV-C), simulated with OptiCommPy, in
 some ten to twenty minutes on two cores.
 
 It runs in an environment of its own, since OptiCommPy's numpy is newer than GNU Radio 3.10's:
@@ -12,8 +12,8 @@ From sender to receiver, per set: symbols of three channels and two polarisation
 cosine, driver, IQ modulator; 12 spans of fibre by the Manakov equation and as many amplifiers;
 optical filter, coherent receiver, oscilloscope; dispersion compensation, matched filter, frequency
 recovery, synchronization, phase recovery. set1 and set2 are one polarisation of the middle channel
-each. dual1 and dual2 are both, mixed by a fibre whose state of polarisation turns, as one record of
-two channels behind the matched filter: nothing was recovered in it.
+each. dual1 and dual2 are both, mixed by a fibre whose state of polarisation rotates, as one record of
+two channels after the matched filter: nothing was recovered in it.
 """
 
 import argparse
@@ -44,7 +44,7 @@ SYMBOLS = 50400           # of dual2 four times as many: its equalizers start fr
 # Standard single-mode fibre (ITU-T G.652, at 1550 nm): dB/km, ps/(nm km), 1/(W km).
 ATTENUATION, DISPERSION, NONLINEARITY = 0.2, 17.0, 1.3
 CARRIER = 193.4e12
-# Not told in the paper: usual values. The launch power and the bits were chosen as the modulators
+# Not in the paper: usual values. The launch power and the bits were chosen as the modulators
 # below were.
 CHANNELS, SPACING = 3, 50e9
 NOISE_FIGURE = 5.0        # dB
@@ -54,7 +54,7 @@ FREQUENCY_OFFSET = 150e6  # of the local oscillator
 EFFECTIVE_BITS = 5.5      # of the oscilloscope's 8, at the signal's frequencies
 FULL_SCALE = 5.5e-3       # A: five times the rms current at 0 dBm
 MISALIGNMENT = 2.0        # degrees between the receiver's axes and the sender's
-RESIDUAL = 20.0           # ps/nm that the "rough" compensation leaves
+RESIDUAL = 20.0           # ps/nm that the "rough" compensation does not remove
 # The two polarisations pass two modulators, and so differ. Chosen such that bit error rates are
 # about 1e-3 on set1, and on set2 above 3.8e-3 for the network trained on set1 but below it with
 # AdaNN. drive: rms of an arm's voltage over V_pi; bias: error of the arms over V_pi;
@@ -158,7 +158,7 @@ def propagate(field: np.ndarray, seed: int) -> np.ndarray:
 
 
 def mixed(field: np.ndarray, mixture: Mixture) -> np.ndarray:
-    """The field in the receiver's axes, of a fibre whose state of polarisation turns."""
+    """The field in the receiver's axes, of a fibre whose state of polarisation rotates."""
     angle = mixture.angle + mixture.turning * np.arange(len(field)) / RATE
     x, y = field.T * np.exp(0.5j * mixture.retardation * np.array([[1], [-1]]))
     cosine, sine = np.cos(angle), np.sin(angle)
@@ -184,7 +184,7 @@ def detect(field: np.ndarray, received_power: float, offset: float, seed: int) -
 
 
 def matched(stored: np.ndarray, sps: int) -> np.ndarray:
-    """One polarisation, sps samples a symbol, behind dispersion compensation and matched filter."""
+    """One polarisation, sps samples a symbol, after dispersion compensation and matched filter."""
     length = (DISPERSION * SPANS * SPAN_LENGTH - RESIDUAL) / DISPERSION
     signal = edc(stored, settings(L=length, D=DISPERSION, Fc=CARRIER, Fs=SCOPE_RATE, Rs=BAUD))
     up, down = 2 * sps, 5  # from 80 GS/s
@@ -210,7 +210,7 @@ def demodulate(stored: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.n
     middles = signal[::SPS] / np.sqrt(np.mean(np.abs(signal[::SPS])**2))
     middles, phase = cpr(middles, settings(alg="bps", M=16, N=128, B=64, runFOE=False,
                                            returnPhases=True))
-    # Blind phase search cannot tell the quadrant; the known symbols do, and that it never slips.
+    # Blind phase search cannot find the quadrant; the known symbols show it, and that it never slips.
     parts = (middles * POINTS[labels].conj()).reshape(-1, 504).mean(axis=1)
     quadrant = np.round(np.angle(parts * np.exp(-1j * np.angle(parts[0]))) / (np.pi / 2))
     if quadrant.any():

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The last line of a page of results: what it was made by."""
+
+import datetime
+import pathlib
+import re
+import subprocess
+
+import pytest
+from gnuradio.adann import core
+from gnuradio.adann.experiments import provenance
+
+ROOT = pathlib.Path(__file__).parents[2]
+
+
+def git(folder, *words):
+    return subprocess.run(["git", "-C", folder, *words], capture_output=True, text=True)
+
+
+def test_it_names_version_day_and_machine():
+    said = provenance.provenance()
+    assert said.startswith(f"Written by gr-adann {core.__version__}")
+    assert datetime.date.today().isoformat() in said
+    assert re.search(r": \S.*, \d+ cores\.$", said)
+
+
+def test_the_commit_is_that_of_the_source():
+    head = git(ROOT, "rev-parse", "HEAD")
+    if head.returncode:
+        pytest.skip("this is no git checkout")
+    found = provenance.commit().removesuffix("-dirty")
+    assert len(found) >= 7 and head.stdout.startswith(found)
+    assert f", commit {found}" in provenance.provenance()
+
+
+def test_an_installed_package_has_none_even_within_another_repository(tmp_path, monkeypatch):
+    (tmp_path / "provenance.py").write_text("")
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "provenance.py"))
+    assert provenance.commit() == "" and ", commit" not in provenance.provenance()
+    assert git(tmp_path, "init").returncode == 0
+    assert provenance.commit() == ""
