@@ -119,15 +119,15 @@ def shoot_out(symbols):
              **add_gnuradio(top, source, labels)}
     top.run()
 
-    table = Table("part", "equalizer", "told", *(Column(name, justify="right", no_wrap=True)
+    table = Table("part", "equalizer", "known", *(Column(name, justify="right", no_wrap=True)
                                                  for name in ("BER", "95 % interval")))
     parts = {"set1": (TRAINING, symbols), "set2": (symbols, 2 * symbols),
              "set2, start": (symbols, symbols + START),
              "set2, later": (symbols + symbols // 2, 2 * symbols)}
     for part, (first, last) in parts.items():
-        for (name, told), sink in sinks.items():
+        for (name, known), sink in sinks.items():
             decided = np.array(sink.data()[first:last], np.uint8)
-            table.add_row(part, name, told, *error_rate(decided, labels[first:last]))
+            table.add_row(part, name, known, *error_rate(decided, labels[first:last]))
         table.add_section()
     Console(highlight=False).print(table)
 

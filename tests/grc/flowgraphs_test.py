@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 
+import bars
 import numpy as np
 import pmt
 import pytest
@@ -53,28 +54,25 @@ def test_the_headless_flowgraph_equalizes_a_drifted_capture(compiled, tmp_path):
     assert sent.size - 16 < decided.size <= sent.size
     wrong = np.unpackbits(decided ^ sent[:decided.size]).reshape(-1, 8).sum(1)
     assert f"{wrong.sum()} of {2 * wrong.size} bits wrong" in done.stdout
-    assert wrong[wrong.size // 2:].mean() / 2 < 1e-3  # the frozen network: 1.7e-2
+    assert wrong[wrong.size // 2:].mean() / 2 < 1e-3  # the frozen network: 1.5e-2
 
 
-@pytest.mark.parametrize("name, lowest, highest", [
-    # The fibre was moved; 2**19 symbols, so that the adaptation's start weighs.
-    ("vcsel_headless", dict(frozen=1.6e-2, adaptive=0, MLSE=0),
-     dict(frozen=1.8e-2, adaptive=1e-3, MLSE=2e-3)),
-    ("coherent_headless", dict(frozen=5.5e-3, adaptive=0, MLSE=0),
-     dict(frozen=7.5e-3, adaptive=1e-3, MLSE=8e-3)),
-    # Two polarisations that turn, without the start.
-    ("dual_polarisation_headless", dict(output0=0, output1=0), dict(output0=1e-3, output1=1e-3)),
-    ("own_block_headless", dict(own=5e-4, AdaNN=0), dict(own=2e-3, AdaNN=1e-3)),
-])
-def test_a_headless_twin_runs_to_its_error_rates(name, lowest, highest, compiled):
-    done = subprocess.run(
-        [sys.executable, f"{name}.py", "--symbols", str(2**19)], cwd=compiled,
-        capture_output=True, text=True, timeout=600)
+TWINS = {"vcsel_headless": 2, "coherent_headless": 4, "dual_polarisation_headless": 4, "own_block_headless": 2}  # bits
+
+
+def twin_errors(name, folder):
+    """{"twin, equalizer": bit errors} of 2^19 symbols, so that the adaptation's start weighs, where there is one."""
+    done = subprocess.run([sys.executable, f"{name}.py", "--symbols", str(2**19)], cwd=folder,
+                          capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
-    rates = {label: float(rate) for label, rate in re.findall(r"(\w+): BER (\S+)", done.stdout)}
-    assert rates.keys() == lowest.keys()
-    for label, rate in rates.items():
-        assert lowest[label] <= rate <= highest[label], done.stdout
+    return {f"{name}, {equalizer}": round(float(rate) * TWINS[name] * 2**19)
+            for equalizer, rate in re.findall(r"(\w+): BER (\S+)", done.stdout)}
+
+
+def test_the_twins_without_a_window_have_the_errors_that_are_noted(compiled):
+    """After the fibre was moved; two polarisations that rotate, without the start."""
+    found = {name: count for twin in TWINS for name, count in twin_errors(twin, compiled).items()}
+    assert not bars.outside("twins without a window, bit errors of 2^19 symbols", found)
 
 
 def test_a_decoder_loses_fewer_frames_with_soft_bits(compiled):
