@@ -18,7 +18,7 @@ from gnuradio.adann.cli import main as adann
 
 ROOT = pathlib.Path(__file__).parents[2]
 PAGES = [*(ROOT / page for page in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md",
-                                    "examples/README.md")),
+                                    "examples/README.md", "packaging/release.md")),
          *(page for folder in ("docs", "docs/tutorials", "docs/results")
            for page in sorted((ROOT / folder).glob("*.md")))]
 MEAN, LONGEST, WIDTH = 20, 45, 110  # words of a sentence on the mean of a page and at most; columns

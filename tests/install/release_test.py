@@ -42,7 +42,7 @@ def test_the_archive_is_configured_without_git(clone, tmp_path):
     made = []
     for _ in range(2):
         said = run("./dev", "release", "--source", cwd=clone, env=OWN_BUILD)
-        assert summed(folder) == {f"gr-adann-{VERSION}.tar.gz"}
+        assert summed(folder) == {f"gr-adann-{VERSION}.tar.gz", "README.md"}
         made.append((folder / f"gr-adann-{VERSION}.tar.gz").read_bytes())
     assert made[0] == made[1]
     assert "no packages, as --source asks\n" in said
@@ -61,6 +61,7 @@ def test_the_archive_is_configured_without_git(clone, tmp_path):
 # Stands for packaging/in-suite: Debian 12 gives packages, and on Debian 13 no root can be made.
 SUITES = """#!/bin/sh
 [ "$4" = debian12 ] || { echo "$4: skipped: no root" >&2; exit 77; }
+[ "$5" != packaging/try-release ] || head -n 1 "$3/README.md" >"$3/debian12/tried"
 [ "$5" != packaging/build-deb ] || touch "$3/gr-adann_1_all.deb" "$3/gr-adann-dbgsym_1_all.deb" "$3/lintian.txt"
 """
 
@@ -81,8 +82,11 @@ def test_packages_lie_beside_the_archive_and_what_is_skipped_is_said(clone, tmp_
     assert set(done.stderr.splitlines()) == {"debian13: skipped: no root"}
     assert "release: no packages for debian13\n" in done.stdout
     folder = clone / f"build/release-{VERSION}"
-    assert summed(folder) == {f"gr-adann-{VERSION}.tar.gz", "debian12/gr-adann_1_all.deb"}
-    assert {path.name for path in folder.iterdir()} == {"SHA256SUMS", "debian12", f"gr-adann-{VERSION}.tar.gz"}
+    files = {f"gr-adann-{VERSION}.tar.gz", "README.md"}
+    assert summed(folder) == files | {"debian12/gr-adann_1_all.deb"}
+    assert {path.name for path in folder.iterdir()} == files | {"SHA256SUMS", "debian12"}
+    # Its instructions are tried where there are packages.
+    assert (folder / "debian12/tried").read_text() == f"# gr-adann {VERSION}\n"
 
 
 def test_what_is_not_committed_is_not_released(clone):
