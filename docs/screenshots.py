@@ -23,7 +23,7 @@ SCENES = {
     "own_block_live": (5, 5, dict(power_late=0.5)),
     "qpsk_live": (8, 8, dict(echo=0.6)),
     "burst_live": (12, 12, dict(doppler=30)),
-    "burst_equalizer_live": (12, 12, dict(snr=10)),
+    "burst_equalizer_live": (15, 0, {}),
     "television_live": (15, 15, dict(turns=20)),
     "sdr_live": (8, 0, {}),
 }
@@ -89,13 +89,13 @@ def draw_companion(flowgraph, picture):
         for panel in window.CONSOLE, window.VARIABLES:
             window.update_panel_visibility(panel, False)
         window.btwin.treeview.expand_row(Gtk.TreePath.new_first(), True)  # AdaNN's blocks
+        GLib.timeout_add(2000, save)
 
     def save():
         save_window(application.main_window.get_window(), picture)
         os._exit(0)
 
     GLib.timeout_add(2000, arrange)
-    GLib.timeout_add(4000, save)
     application.run([])
 
 
@@ -119,13 +119,13 @@ def draw_block(name, picture):
         dialogs.append(PropsDialog(application.main_window, block))
         dialogs[0].resize(640, 520)
         dialogs[0]._error_box.hide()  # says that nothing is connected
+        GLib.timeout_add(6000, save)
 
     def save():
         save_window(dialogs[0].get_window(), picture.with_stem(f"{name}_dialog"))
         os._exit(0)
 
     GLib.timeout_add(2000, show)
-    GLib.timeout_add(8000, save)
     application.run([])
 
 
@@ -158,7 +158,7 @@ def draw_all(folder):
     for draw, *arguments in scenes:
         process = multiprocessing.get_context("spawn").Process(target=draw, args=arguments)
         process.start()
-        process.join(60)
+        process.join(300)  # of a busy machine
         if process.exitcode != 0:
             process.kill()
             sys.exit(f"screenshots: {draw.__name__} of {arguments[0]} failed")
