@@ -6,7 +6,7 @@ import pytest
 import scipy.special
 from gnuradio.adann import core
 from gnuradio.adann.captures.statistics import modulation_error_ratio
-from gnuradio.adann.offline import scope
+from gnuradio.adann.offline import eye, scope, tdecq
 
 SYMBOLS = 20_000
 PAM4 = core.constellation("pam4")
@@ -32,27 +32,27 @@ def shaped(values, sps=4, roll_off=0.5):
 
 def flat(values):
     """A waveform that keeps each symbol's value throughout."""
-    return np.repeat(values[:, None], scope.PHASES, axis=1)
+    return np.repeat(values[:, None], eye.PHASES, axis=1)
 
 
 @pytest.mark.parametrize("levels, ratio", [
     ([-3, -1, 1, 3], 1), ([0, 1, 2, 3], 1), ([-3, -0.9, 0.9, 3], 0.9), ([-3, -1.1, 1, 3], 0.9), ([3, 1, -1, -3], 1),
     ([-3, -1, 0.6, 3], 0.6)])
 def test_the_level_mismatch_ratio_of_given_levels(levels, ratio):
-    assert scope.level_mismatch_ratio(levels) == pytest.approx(ratio)
+    assert eye.level_mismatch_ratio(levels) == pytest.approx(ratio)
 
 
 def test_levels_are_found_in_the_order_of_the_points():
     labels = random_labels()
     values = np.array([0.0, 1.5, 4, 2.5])[labels]  # of labels whose points are -3, -1, 3, 1
-    assert scope.levels_of(values, labels, POINTS) == pytest.approx([0, 1.5, 2.5, 4])
+    assert eye.levels_of(values, labels, POINTS) == pytest.approx([0, 1.5, 2.5, 4])
 
 
 @pytest.mark.parametrize("deviation", [0.05, 0.1, 0.3])
 @pytest.mark.parametrize("error_rate", [1e-3, 1e-5, 1e-9])
 def test_the_eye_height_of_gaussian_noise(deviation, error_rate):
     labels = random_labels()
-    heights = scope.eye_heights(POINTS[labels] + noise(SYMBOLS, deviation), labels, POINTS, error_rate)
+    heights = eye.eye_heights(POINTS[labels] + noise(SYMBOLS, deviation), labels, POINTS, error_rate)
     lost = -scipy.special.ndtri(error_rate) * deviation  # the spacing is 2
     assert heights == pytest.approx(np.full(3, max(0, 1 - lost)), abs=0.1 * lost)
 
@@ -62,7 +62,7 @@ def test_the_eye_height_of_bounded_interference_and_noise():
     labels, either = random_labels(2, 200_000), random_labels(2, 200_000, 5)
     points = np.array([-1.0, 1])
     values = points[labels] + 0.3 * points[either] + noise(labels.size, 0.1)
-    height, = scope.eye_heights(values, labels, points, 1e-6)
+    height, = eye.eye_heights(values, labels, points, 1e-6)
     assert height == pytest.approx(1 - 0.3 + 0.1 * scipy.special.ndtri(2e-6), abs=0.03)
 
 
@@ -70,10 +70,10 @@ def test_the_eye_width_of_a_triangular_eye():
     """Edges that are straight lines from the crossing: wide as the time in which both are on their sides."""
     labels = random_labels(2)
     points = np.array([-1.0, 1])
-    opening = 1 - 2 * abs(np.arange(scope.PHASES) / scope.PHASES - 0.5)
+    opening = 1 - 2 * abs(np.arange(eye.PHASES) / eye.PHASES - 0.5)
     waveform = points[labels][:, None] * opening + noise(SYMBOLS, 0.05)[:, None]
-    width, best = scope.eye_widths(waveform, labels, points, 1e-5)
-    assert best == scope.PHASES // 2
+    width, best = eye.eye_widths(waveform, labels, points, 1e-5)
+    assert best == eye.PHASES // 2
     assert width == pytest.approx([1 + 0.05 * scipy.special.ndtri(1e-5)], abs=0.02)
 
 
@@ -106,8 +106,8 @@ def test_distortion_counts_in_the_sndr():
 def test_tdecq_of_gaussian_noise(deviation, scope_noise):
     """The noise that can be added makes the whole OMA / (6 * 3.414); the scope's own is no penalty."""
     labels = random_labels()
-    found = scope.tdecq(flat(POINTS[labels] + noise(SYMBOLS, deviation)), labels, POINTS, 6.0, scope_noise,
-                        [scope.PHASES // 2])
+    found = tdecq.tdecq(flat(POINTS[labels] + noise(SYMBOLS, deviation)), labels, POINTS, 6.0, scope_noise,
+                        [eye.PHASES // 2])
     whole = 1 / 3.414
     assert found.tdecq == pytest.approx(
         10 * np.log10(whole / np.sqrt(whole ** 2 - deviation ** 2 + scope_noise ** 2)), abs=0.03)
@@ -120,26 +120,26 @@ def test_the_reference_equalizer_undoes_an_echo_and_pays_in_noise():
     inverse = np.array([0, -0.1, 1.2, -0.1, 0])
     spectrum = np.fft.fft(np.roll(np.r_[inverse, np.zeros(SYMBOLS - 5)], -2)).real  # symmetric: no phase
     values = np.fft.ifft(np.fft.fft(POINTS[labels]) / spectrum).real
-    found = scope.tdecq(flat(values), labels, POINTS, 6.0, phases=[scope.PHASES // 2])
-    assert found.tdecq <= 10 * np.log10(scope.noise_gain(inverse)) + 0.02
+    found = tdecq.tdecq(flat(values), labels, POINTS, 6.0, phases=[eye.PHASES // 2])
+    assert found.tdecq <= 10 * np.log10(tdecq.noise_gain(inverse)) + 0.02
     assert found.tdecq > 0
 
 
 def test_the_noise_gain_against_integrals():
     """No equalizer: 1. Two taps of white-like noise: their cross term has the filtered noise's correlation."""
-    assert scope.noise_gain([0, 0, 1, 0, 0]) == pytest.approx(1)
+    assert tdecq.noise_gain([0, 0, 1, 0, 0]) == pytest.approx(1)
     frequency = np.linspace(0, 50, 200_001)
     roots = 2j * np.pi * frequency / (2 * np.pi * 0.5) * 2.1139176749  # 105 / (s^4 + 10 s^3 + 45 s^2 + 105 s + 105)
     power = abs(105 / (roots ** 4 + 10 * roots ** 3 + 45 * roots ** 2 + 105 * roots + 105)) ** 2
     correlation = np.sum(power * np.cos(2 * np.pi * frequency)) / np.sum(power)
-    assert scope.noise_gain([1.25, -0.25]) == pytest.approx(
+    assert tdecq.noise_gain([1.25, -0.25]) == pytest.approx(
         np.sqrt(1.25 ** 2 + 0.25 ** 2 - 2 * 1.25 * 0.25 * correlation), rel=1e-3)
 
 
 def test_no_tdecq_where_the_reference_equalizer_does_not_serve():
     labels = random_labels()
     with pytest.raises(ValueError, match="0.00048"):
-        scope.tdecq(flat(POINTS[labels] + noise(SYMBOLS, 0.5)), labels, POINTS, 6.0, phases=[25])
+        tdecq.tdecq(flat(POINTS[labels] + noise(SYMBOLS, 0.5)), labels, POINTS, 6.0, phases=[25])
 
 
 def test_mer_is_that_of_the_noise_at_any_gain():

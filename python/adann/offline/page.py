@@ -11,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..captures.outputs import atomic_output
+from .eye import PHASES, interpolated
 from .report import new_figure
-from .scope import EYE_ERROR_RATE, PHASES, Measured, interpolated
+from .scope import EYE_ERROR_RATE, Measured
 
 _TRACES = 1000  # symbols of an eye
 _POINTS = 4000  # of a constellation
