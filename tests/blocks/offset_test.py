@@ -135,7 +135,10 @@ def test_what_cannot_use_it_says_so():
         adann.equalizer(constellation="oqpsk", sps=3)
     with pytest.raises(ValueError, match="sps is 2, allowed: 4 to 64"):
         adann.carrier_recovery("oqpsk", 2)
+    noise = (np.random.default_rng(1).standard_normal((100, 2)) @ [1, 1j]).astype(np.complex64)
     with pytest.raises(ValueError, match="the symbol rate of oqpsk is not found"):
+        try_capture(Capture(noise), None, core.constellation("oqpsk"), 4, 5, 0.25)
+    with pytest.raises(ValueError, match="samples is .* throughout, allowed: a record with a signal"):
         try_capture(Capture(np.ones(100, np.complex64)), None, core.constellation("oqpsk"), 4, 5, 0.25)
     with pytest.raises(ValueError, match="oqpsk needs complex samples"):
         resample_offset(np.ones(100, np.float32), 4, 1, 4)

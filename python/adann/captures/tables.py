@@ -92,7 +92,7 @@ class Table:
         return any(unit and unit[0] == "time" and unit[1] != 1 for unit in units)
 
     def _last(self):
-        """The titles: lines that tell neither something of all columns nor when the table was made."""
+        """The titles: lines that say nothing of all columns, nor when the table was made."""
         about_all = _SAMPLING, *_UNITS.values()
         return [line for line in self.header if any(line) and not any(map(_MOMENT.match, line)) and not any(
             each.match(_words(line)) for each in about_all)][-2:]
