@@ -51,7 +51,7 @@ def main(suite, folder, *options):
     if options == ("--write",):
         bars = json.loads(FILE.read_text())
         near = math.ceil(NEAR * of)
-        bars[suite] = {name: {"low": count - near, "measured": count, "high": count + near}
+        bars[suite] = {name: {"low": count - near, "measured": count, "high": min(count + near, of)}
                        for name, count in found.items()}
         FILE.write_text(json.dumps(bars, indent=1) + "\n")
         return 0

@@ -210,6 +210,20 @@ def test_numbers_of_another_type_are_refused_in_a_recording_too(tmp_path):
         read_capture(tmp_path / "a")
 
 
+@pytest.mark.parametrize("samples", [
+    np.exp(1j * np.pi * (np.arange(20_000) * 7 % 5 % 2)), np.exp(0.5j * np.pi * (np.arange(20_000) * 7 % 11 % 4)),
+    np.fft.ifft(np.fft.fft((-1) ** (np.arange(20_000) // 3 % 2)) * (abs(np.fft.fftfreq(20_000)) < 0.2)),
+    0.99 ** np.arange(20_000.0)], ids=["bpsk", "qpsk", "filtered", "decay"])
+def test_residues_of_rounding_are_floats(tmp_path, samples):
+    """Of a quadrature that is 0, of a filter, of a pause: half of such numbers are below 1e-15."""
+    samples = samples.astype(np.complex64)
+    numbers = abs(samples.view(np.float32))
+    assert np.mean(numbers[numbers > 0] < 1e-15) > 0.2
+    assert np.array_equal(read_capture(_written(tmp_path / "a.c64", samples)).samples, samples)
+    write_capture(tmp_path / "a", samples)
+    assert np.array_equal(read_capture(tmp_path / "a").samples, samples)
+
+
 @pytest.mark.parametrize("samples", [np.zeros(5000), np.full(5000, np.nan), [1e-14], [np.inf, 0, 1e14]])
 def test_silence_and_what_is_not_finite_are_floats(tmp_path, samples):
     assert read_capture(_written(tmp_path / "a.f32", np.array(samples, "<f4"))).samples.size == len(samples)

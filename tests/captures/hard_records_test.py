@@ -42,6 +42,13 @@ def test_a_part_of_a_band_of_complex_samples(points, sps, carrier):
     assert error < 4 * band.half_width  # what the filter lets through, and nothing of the signal is missing
 
 
+@pytest.mark.parametrize("rates, level", [(1.3, 1), (1.5, 1), (1.3, 1.4), (1.8, 2)])
+def test_a_signal_at_zero_stays_there_whatever_is_in_the_next_channel(rates, level):
+    samples, _ = modulated(QPSK, 8, noise=0.1)
+    other = modulated(QPSK, 8, noise=0.1)[0][::-1] * np.exp(2j * np.pi * rates / 8 * np.arange(samples.size))
+    assert find_band((samples + level * other).astype(np.complex64)) is None
+
+
 @pytest.mark.parametrize("other", [0, 0.5, 0.9j, "tone"])
 def test_complex_samples_around_zero_stay_as_they_are(other):
     """With echoes, which make their spectrum uneven, and beside a tone of as much power."""

@@ -271,6 +271,12 @@ def test_a_rate_of_a_mat_that_may_be_in_another_unit_is_noted(tmp_path, name, va
         read_scope_files([tmp_path / "a.mat"])
 
 
+def test_a_delay_in_a_mat_with_times_is_a_channel(tmp_path):
+    scipy.io.savemat(tmp_path / "a.mat", {"t": np.arange(300) / 2e9, "x": VOLTS[0], "delay_ns": np.arange(300) * 3.0})
+    found = read_scope_files([tmp_path / "a.mat"])
+    assert found.sample_rate == pytest.approx(2e9) and set(found.channels) == {"x", "delay_ns"}
+
+
 @pytest.mark.parametrize("first, second", [("dt", "fs"), ("fs", "sampleRate"), ("Tinterval", "ts")])
 def test_a_mat_of_two_sample_rates_is_refused(tmp_path, first, second):
     scipy.io.savemat(tmp_path / "a.mat", {first: 3.0, second: 4.0, "A": VOLTS[0]})

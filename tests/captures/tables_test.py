@@ -99,6 +99,11 @@ READ = {
     "Yokogawa": ('"Header Size",9,,\n"TraceName","CH1","CH2",\n"VUnit","V","V",\n"HResolution",5.0E-10,5.0E-10,\n'
                  '"HUnit","s","s",\n"Date","2026/01/02","2026/01/02",\n"Time","10:11:12.13","10:11:12.13",\n\n'
                  + rows(*VOLTS, form=" {:.6E}").replace("\n", ",\n"), {"1": ONE, "2": VOLTS[1]}),
+    "Yokogawa in ns": ('"TraceName","CH1","CH2",\n"VUnit","mV","mV",\n"HResolution",0.5,0.5,\n"HUnit","ns","ns",\n\n'
+                       + rows(ONE * 1e3, VOLTS[1] * 1e3, form=" {:.6E}").replace("\n", ",\n"),
+                       {"1": ONE, "2": VOLTS[1]}),
+    "a unit of times in a line of its own": ("X Units;ns\nY Units;V\nDelta X;0.5\n\n"
+                                             + rows(INDEX, ONE, between=";", form=("{}", "{:.6f}")), {"1": ONE}),
     "Infiniium without times": ("Revision:,0\nType:,raw\nPoints:,300\nXInc:,5.0E-10\nXOrg:,-7.5E-08\nXUnits:,Second\n"
                                 "YUnits:,Volt\nData:\n" + rows(ONE), {"1": ONE}),
     "an interval called Delta X": ("Title;Input A\nX Units;ns\nY Units;V\nDelta X;0.5 ns\n\n"
@@ -306,3 +311,10 @@ def test_tables_of_random_dialects_are_right_or_refused(tmp_path, seed):
         assert len(file.channels) == len(channels), content[:300]
         for found, expected, wrong in zip(file.channels.values(), channels, steps):
             assert abs(found - expected).max() <= wrong, content[:300]
+
+
+def test_channels_in_different_units_are_refused(tmp_path):
+    (tmp_path / "a.csv").write_text('"TraceName","CH1","CH2",\n"VUnit","V","mV",\n"HResolution",5.0E-10,5.0E-10,\n\n'
+                                    + rows(*VOLTS, form=" {:.6E}").replace("\n", ",\n"))
+    with pytest.raises(ValueError, match="channels in different units, V, mV, allowed: one unit"):
+        read_scope_files([tmp_path / "a.csv"])

@@ -126,11 +126,15 @@ def comments(text):
     return [names.sub("Code", each[0]) if each else "" for each in found]
 
 
+# Strings; from Python 3.12 on f-strings have tokens of their own, without what is in braces.
+_STRINGS = tokenize.STRING, getattr(tokenize, "FSTRING_MIDDLE", None)
+
+
 def prose_of_python(text):
     """Lines of comments, docstrings and messages; names of parameters, and words in quotes, as `Code`."""
     lines = [""] * (text.count("\n") + 2)
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type == tokenize.COMMENT or token.type == tokenize.STRING and " " in token.string:
+        if token.type == tokenize.COMMENT or token.type in _STRINGS and " " in token.string:
             said = re.sub(r"\{[^{}]*\}|\b\w+:|\"\w+\"|\b\w+(?=, \w+: )", "Code", token.string)
             for number, line in enumerate(said.splitlines(), token.start[0]):
                 lines[number - 1] += f" {line}"

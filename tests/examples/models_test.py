@@ -106,7 +106,7 @@ def test_they_are_of_the_present_method(path):
     assert {"calibrated", "refined_symbol_error_rate", "waveform_noise"} <= metadata(path).keys()
 
 
-def test_one_command_trains_them_all(tmp_path):
+def test_the_command_that_trains_them_makes_one_as_it_is_shipped(tmp_path):
     script = EXAMPLES / "train_models.py"
     said = subprocess.run([sys.executable, script, "--help"], capture_output=True, text=True, check=True).stdout
     assert all(path.stem in said for path in MODELS) and {path.stem for path in MODELS} == set(RECEIVED)

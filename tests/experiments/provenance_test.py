@@ -18,9 +18,11 @@ def git(folder, *words):
 
 
 def test_it_names_version_day_and_machine():
+    days = {datetime.date.today().isoformat()}
     said = provenance.provenance()
+    days.add(datetime.date.today().isoformat())
     assert said.startswith(f"Written by gr-adann {core.__version__}")
-    assert datetime.date.today().isoformat() in said
+    assert any(day in said for day in days)
     assert re.search(r": \S.*, \d+ cores\.$", said)
 
 

@@ -389,7 +389,7 @@ def test_the_frozen_network_fails_on_a_moved_fibre_and_adann_comes_back(compiled
 
     for name in "frozen", "adaptive", "mlse":
         assert mean(name, drift - 50, drift) < 1e-3, name
-    assert 1.5e-2 < told["after"]["frozen"] < 2e-2
+    assert 1.2e-2 < told["after"]["frozen"] < 2e-2  # 1.5e-2, of some 7000 errors
     assert told["after"]["adaptive"] < 5e-4
     assert told["after"]["mlse"] < 5e-4
     assert told["rise"] > 50  # pixels, on a screen where a decade has some 55

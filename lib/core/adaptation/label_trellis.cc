@@ -329,7 +329,8 @@ label_trellis::promise label_trellis::promise_of(const survivor& from,
 template <bool has_priors>
 void label_trellis::go_forward(std::size_t first, std::size_t last)
 {
-    const float improbable = std::exp(-d_depth);
+    // Of the likeliest path, whose probability is 1 but for rounding.
+    const float improbable = std::exp(-d_depth) * (1 - 1e-6f);
     reached& start = d_reached[first % 2];
     start.count = 1;
     start.states[0] = { 0, 1, 1, 1, 0, 0, {}, {} };

@@ -26,8 +26,8 @@ namespace gr::adann::core {
  * single changes are their probabilities. Where some have, they are decided together with those that
  * their responses overlap, by a forward-backward pass over the likely labels of the latest
  * symbols. A path is weighted by its likelihood with all later labels as decided, so that few
- * are worth keeping. An alternative is unlikely from a ratio of 1e-3 on. Where responses overlap, so much
- * less as one other change can raise it.
+ * are worth keeping. An alternative is unlikely from a ratio of 1e-3 on. Where responses overlap and many
+ * labels change together (is_deep), so much less as one other change can raise it.
  *
  * With a priori probabilities of labels, likelihoods are multiplied by these. What is improbable by the a
  * priori probability of one label only is neither left out nor dropped: a decoder wants the extrinsic
@@ -57,8 +57,8 @@ public:
     /*! The signal from now on.
      * \param is_deep whether labels are decided together where changes have to be many before they gain: always where
      * they are coupled
-     * \param least negative ln of the likelihood ratio from which on a sequence is ignored: `unlikely` for
-     * probabilities, 0 where those are looked for that are likelier than the labels decided
+     * \param least negative ln of its likelihood over that of the likeliest sequence from which on one is ignored,
+     * before what another change can raise it by: `unlikely` for probabilities, 0 where only the likeliest is wanted
      * \param noise its power, over signal.power() */
     void use(const label_descent& signal, bool is_deep, float least, float noise = 1);
     /*! Decides a window.

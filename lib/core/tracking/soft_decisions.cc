@@ -210,7 +210,7 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
                     static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
         least = std::min(least, losses[m]);
     }
-    // Those that are not `sure`ly wrong; the others add nothing to the sums in single precision.
+    // The others are less than 1.2e-7 as likely as the likeliest.
     std::array<std::uint8_t, constellation::most_points> likely;
     std::size_t count = 0;
     for (std::size_t m = 0; m < d_points.size(); ++m)

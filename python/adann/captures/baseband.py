@@ -33,7 +33,7 @@ _AT_ZERO = 0.25       # of the highest correlation: with a carrier it is below 0
 _NEAR = 0.1           # relative: where half of a line's frequency may be the carrier's
 _OUTSIDE = 0.02       # of the signal's power, at either end of its band
 _WIDER = 1.5          # the band that is kept
-_WIDEST = 3           # symbol rates: of a band that holds one signal
+_WIDEST = 2.1         # symbol rates: of a band that holds one signal, of roll-off 1 at most
 
 
 @dataclass
@@ -52,8 +52,8 @@ def find_band(samples: npt.NDArray) -> Band | None:
     line at twice the carrier, and sidebands that are alike: then half of the line's frequency is the carrier. Of
     other signals the line is the symbol rate, and the carrier is the frequency with half of the power on either side,
     if those at a distance of the symbol rate are correlated around it. Without a line: if hardly any power lies below
-    half of that frequency. Complex samples are at baseband unless half of their power lies on either side of a
-    frequency beyond half of the symbol rate, in a band as wide as symbols need.
+    half of that frequency. Complex samples are at baseband unless all but the tails of their power lies in a band
+    without the frequency 0, as wide as one signal needs; one that reaches over half of the sample rate is not found.
     """
     if samples.size < _RESOLUTION:
         return None
@@ -65,7 +65,7 @@ def find_band(samples: npt.NDArray) -> Band | None:
     power = np.cumsum(density) / max(np.sum(density), 1e-300)
     low, middle, high = frequencies[np.searchsorted(power, (_OUTSIDE, 0.5, 1 - _OUTSIDE))]
     if np.iscomplexobj(samples):
-        is_off = rate and abs(middle) > rate / 2 and rate / 2 < high - low < _WIDEST * rate
+        is_off = rate and not low <= 0 <= high and rate / 2 < high - low < _WIDEST * rate
         return Band(float(middle), float(_WIDER * max(high - middle, middle - low))) if is_off else None
     # Of real samples the line at twice the carrier may lie beyond the highest frequency.
     carrier = next((each for each in (rate / 2, 0.5 - rate / 2) if rate and abs(each - middle) < _NEAR * middle

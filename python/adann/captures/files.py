@@ -29,9 +29,9 @@ _OTHERS = {b"RIFF": ".wav", b"RIFX": ".wav", b"RF64": ".wav", b"fLaC": ".flac", 
            b"\x89HDF\r\n": ".h5", b"MATLAB 5.0 MAT": ".mat", b"MATLAB 7.3 MAT": ".mat", b"PK\x03\x04": ".zip",
            b"\x1f\x8b\x08\0": ".gz", b"\x1f\x8b\x08\x08": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
 _LOOKED_AT = 1 << 14  # floats, from the start and from the middle
-#: What samples are between, in any unit; of other numbers read as floats, whose exponents are anything, a third lies
-#: beyond, and more of whole numbers.
-_USUAL, _UNUSUAL = (1e-15, 1e15), 0.2
+#: What samples are between, in any unit, but for 0 and residues of rounding. Of other numbers read as floats, whose
+#: exponents are anything, a third lies beyond, and more of whole numbers: below and above, where residues never are.
+_USUAL, _UNUSUAL, _EITHER_SIDE = (1e-15, 1e15), 0.2, 0.02
 _FEW = 64  # numbers, of which chance shows nothing
 #: Keys of the headers that GNU Radio's File Meta Sink puts between samples.
 _META_KEYS = b"rx_rate", b"rx_time", b"cplx"
@@ -180,12 +180,14 @@ def _check_floats(stored, path):
     values = abs(np.concatenate([
         np.fromfile(stored.path, "<f4", min(_LOOKED_AT, count - first), offset=stored.offset + 4 * first)
         for first in (0, count // 2)]))
-    values = values[np.isfinite(values) & (values > 0)]
-    outside = np.mean((values < _USUAL[0]) | (values > _USUAL[1])) if values.size else 0
-    if values.size >= _FEW and outside > _UNUSUAL:
-        raise ValueError(f"{path}: {100 * outside:.0f} % of its numbers are beyond 1e-15 to 1e15, as of another "
-                         "type, allowed: little-endian float32; adann import --type f64, i16, f32be or the like, with "
-                         "c before it for I and Q in turn, reads others")
+    values = values[values != 0]
+    if values.size < _FEW:
+        return
+    below, above = np.mean(values < _USUAL[0]), 1 - np.mean(values <= _USUAL[1])  # not finite is above
+    if min(below, above) > _EITHER_SIDE and below + above > _UNUSUAL:
+        raise ValueError(f"{path}: {100 * (below + above):.0f} % of its numbers are beyond 1e-15 to 1e15, as of "
+                         "another type, allowed: little-endian float32; adann import --type f64, i16, f32be or the "
+                         "like, with c before it for I and Q in turn, reads others")
 
 
 def _find_meta(path):

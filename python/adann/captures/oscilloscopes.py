@@ -323,7 +323,8 @@ def _read_mat(path):
     if interval and interval * _SLOW > 1:
         note(path, f"its {told}, whose unit is not given, is taken for seconds or hertz: {_rate(interval):g} samples "
                    "per second")
-    units = {name: unit_of_times(name) for name in channels}
+    has_times = any(map(_TIME_TITLE.match, channels))  # then others are delays, widths or the like
+    units = {name: None if has_times else unit_of_times(name) for name in channels}
     signals, found = without_times(channels, ["time" if units[name] else None for name in channels])
     if found and not interval:
         times = next(name for name in channels if name not in signals and (units[name] or not is_index(channels[name])))

@@ -75,9 +75,17 @@ class Table:
 
     def common_unit(self, kind: str) -> float | None:
         """Seconds ("time") or volts ("value") of a number, where a line as "Horizontal Units,ms" gives them for all."""
-        units = [_unit(told[1]) for line in self.header
-                 if (told := _UNITS[kind].match(_words(line)))]
-        return next((unit[1] for unit in units if unit and unit[0] == kind), None)
+        for line in self.header:
+            name, *units = [field for field in line if field] or [""]
+            found = {unit[1] for each in units if (unit := _unit(each)) and unit[0] == kind}
+            if found and _UNITS[kind].match(_words([name, units[-1]])):
+                if len(found) > 1:
+                    raise ValueError(f"channels in different units, {', '.join(units)}, allowed: one unit, or that of "
+                                     "each in its title")
+                return found.pop()
+            if (told := _UNITS[kind].match(_words(line))) and (unit := _unit(told[1])) and unit[0] == kind:
+                return unit[1]
+        return None
 
     def unit_of_step(self, step: float) -> float | None:
         """Seconds of the unit with which the header gives a time of this number."""
@@ -111,6 +119,8 @@ class Table:
             bracketed = re.search(r"[(\[].+?[)\]]", told[2])
             unit = told[4] or (bracketed and bracketed[0])
             found, scale = (_unit(unit) or ("", 0.0)) if unit else (kind, 1.0)
+            if not unit and kind == "time":
+                scale = self.common_unit("time") or 1.0
             if found == kind and (value := _positive(told[3])):
                 return value * scale if kind == "time" else 1 / (value * scale)
         return None

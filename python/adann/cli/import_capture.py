@@ -20,10 +20,10 @@ def import_capture(files: tuple[str, ...], output: str, channel: str | None, kin
                    sample_rate: float | None, baud: float | None) -> None:
     """Make a capture of what an oscilloscope or a program has saved.
 
-    Reads the files of Rigol, Agilent and Keysight (.bin, Infiniium .h5), LeCroy (.trc), Tektronix
-    (.wfm, .isf), Rohde & Schwarz and others, .csv, .txt, .mat, .npy and .wav, and with --type raw numbers of any
-    name. Several files, of one channel each, are called 1, 2, ... in their order: C1.trc C2.trc --channel 1-2. So are
-    the channels of a capture, of which --channel takes one or some.
+    Reads the files of Rigol, Agilent and Keysight (.bin, Infiniium .h5), LeCroy (.trc), Tektronix (.wfm, .isf),
+    Rohde & Schwarz and others, .csv, .txt, .mat, .npy, .wav, .flac, .w64, .aiff, .au and .caf, and with --type
+    raw numbers of any name. Several files, of one channel each, are called 1, 2, ... in their order: C1.trc
+    C2.trc --channel 1-2. So are the channels of a capture, of which --channel takes one or some.
 
     With --channel 1,2,3,4 one capture gets two complex channels, as of both polarisations' I and Q; adann separate
     makes a capture of each transmitter in them.

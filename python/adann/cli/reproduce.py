@@ -73,6 +73,7 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     names = list(experiments.PAPER) if experiment == "all" else [experiment]
     experiments.check_captures(names)
     check_folder(output, parents=True)
+    made_by = provenance()  # before it writes into a checkout
     with cluster(scheduler) as alone:
         if alone:
             click.echo(f"adann: {alone}", err=True)
@@ -83,7 +84,7 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
                 experiments.experiment(name)(folder, scale or "full", lambda done, total: update(
                     done, f"{done} of {total} cells", total))
             with (folder / "table.md").open("a") as page:
-                page.write(f"\n{provenance()}\n")
+                page.write(f"\n{made_by}\n")
             click.echo((folder / "table.md").read_text())
             click.echo(f"wrote {folder}")
     if experiment == "all":

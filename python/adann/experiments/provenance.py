@@ -36,6 +36,7 @@ def processor() -> str:
 
 def provenance() -> str:
     """A sentence for the end of a page."""
-    made = f", commit {commit()}" if commit() else ""
+    source = commit()
+    made = f", commit {source}" if source else ""
     return (f"Written by gr-adann {core.__version__}{made}, on {datetime.date.today().isoformat()}: {processor()}, "
             f"{os.cpu_count()} cores.")

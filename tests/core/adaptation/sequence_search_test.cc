@@ -111,6 +111,58 @@ BOOST_AUTO_TEST_CASE(a_run_that_no_single_label_and_no_pair_mends_is_found)
     BOOST_TEST(search.visit(link.descent, link.all(), 16, [](auto, auto) {}) == 0u);
 }
 
+// Without interference the nearest points are the likeliest. Only the likeliest path is followed there, whose
+// probability is 1 but for rounding.
+BOOST_AUTO_TEST_CASE(wrong_labels_in_a_row_are_found_without_interference)
+{
+    const constellation qpsk("qpsk");
+    constexpr std::size_t symbols = 96, reach = 2, first = 40;
+    expected_waveform waveform(qpsk, 1, true, reach, 0);
+    std::vector<float> affine(waveform.affine().size());
+    affine[2 + 2 * 2 * reach] = affine[2 + 2 * 2 * reach + 3] =
+        1; // I and Q of the symbol's own point
+    waveform.set(affine, std::vector<float>(waveform.table().size()), 0.1f, {});
+    label_descent descent(qpsk, waveform);
+    refinement signal(waveform);
+    signal.known = true;
+    signal.number = 1;
+    signal.taps[signal.taps.size() / 2 - 1] = signal.whitening[0] = 1;
+    signal.power = signal.power_along = 0.18f;
+    descent.use(signal);
+    sequence_search search(qpsk);
+    search.use(descent);
+    BOOST_TEST(!search.is_coupled());
+    std::mt19937 random(5);
+    std::normal_distribution<float> noise(0, 0.3f);
+    for (unsigned draw = 0; draw < 200; ++draw) {
+        std::vector<std::uint8_t> nearest(symbols), labels;
+        std::vector<std::complex<float>> samples(symbols);
+        for (std::size_t i = 0; i < symbols; ++i) {
+            samples[i] = qpsk.unit_points()[random() % 4] +
+                         std::complex<float>(noise(random), noise(random));
+            const auto& points = qpsk.unit_points();
+            const auto nearer = [&](auto one, auto other) {
+                return std::abs(one - samples[i]) < std::abs(other - samples[i]);
+            };
+            nearest[i] = static_cast<std::uint8_t>(
+                std::min_element(points.begin(), points.end(), nearer) - points.begin());
+        }
+        labels = nearest;
+        for (std::size_t i = first; i < first + 3; ++i)
+            labels[i] = qpsk.neighbours(labels[i])[random() % 2];
+        std::vector<float> white;
+        for (std::size_t i = 0; i < symbols; ++i) {
+            const auto rest = samples[i] - qpsk.unit_points()[labels[i]];
+            white.insert(white.end(), { rest.real(), rest.imag() });
+        }
+        search.visit(descent,
+                     { labels.data(), symbols, white.data(), 0, symbols },
+                     16,
+                     [](auto, auto) {});
+        BOOST_TEST(labels == nearest, boost::test_tools::per_element());
+    }
+}
+
 BOOST_AUTO_TEST_CASE(a_sequence_that_gains_nothing_changes_nothing)
 {
     duobinary link;
