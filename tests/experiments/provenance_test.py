@@ -2,15 +2,11 @@
 """The last line of a page of results: what it was made by."""
 
 import datetime
-import pathlib
 import re
 import subprocess
 
-import pytest
 from gnuradio.adann import core
 from gnuradio.adann.experiments import provenance
-
-ROOT = pathlib.Path(__file__).parents[2]
 
 
 def git(folder, *words):
@@ -26,13 +22,19 @@ def test_it_names_version_day_and_machine():
     assert re.search(r": \S.*, \d+ cores\.$", said)
 
 
-def test_the_commit_is_that_of_the_source():
-    head = git(ROOT, "rev-parse", "HEAD")
-    if head.returncode:
-        pytest.skip("this is no git checkout")
-    found = provenance.commit().removesuffix("-dirty")
-    assert len(found) >= 7 and head.stdout.startswith(found)
-    assert f", commit {found}" in provenance.provenance()
+def test_the_commit_is_that_of_the_source(tmp_path, monkeypatch):
+    source = tmp_path / "provenance.py"
+    source.write_text("")
+    monkeypatch.setattr(provenance, "__file__", str(source))
+    git(tmp_path, "init")
+    git(tmp_path, "add", source.name)
+    made = git(tmp_path, "-c", "user.name=a", "-c", "user.email=a@b.invalid", "commit", "-m", "First")
+    assert made.returncode == 0, made.stderr
+    found = provenance.commit()
+    assert len(found) >= 7 and git(tmp_path, "rev-parse", "HEAD").stdout.startswith(found)
+    assert f", commit {found}, on " in provenance.provenance()
+    source.write_text("another")
+    assert provenance.commit() == f"{found}-dirty"
 
 
 def test_an_installed_package_has_none_even_within_another_repository(tmp_path, monkeypatch):

@@ -212,10 +212,9 @@ float label_trellis::likelihood(float ratio) // within the floats
 
 void label_trellis::reached::clear()
 {
-    for (std::size_t i = 0; i < numbered; ++i)
-        places[filled[i]] = 0;
     count = numbered = 0;
     least = 0;
+    places.fill(0);
 }
 
 // The state of a key, or null; its slot, or a free one.
@@ -282,7 +281,6 @@ std::uint16_t label_trellis::reach(const survivor& from,
         to->forward = forward;
         to->extrinsic = extrinsic;
         to->due = due;
-        next.filled[next.numbered] = static_cast<std::uint16_t>(slot);
         to->number = next.numbered++;
     }
     to->likeliest = forward;
@@ -339,8 +337,6 @@ void label_trellis::go_forward(std::size_t first, std::size_t last)
         const reached& here = d_reached[k % 2];
         reached& next = d_reached[(k + 1) % 2];
         const label_changes& own = of(k);
-        // Whether an alternative counts that only a later change makes likely.
-        const bool may_gain = d_strong && d_unsure[k];
         next.clear();
         now.states = here.count;
         now.branches = 0;
@@ -372,25 +368,17 @@ void label_trellis::go_forward(std::size_t first, std::size_t last)
             for (std::size_t a = 0; a < own.all; ++a) {
                 const float larger =
                     posterior_ratio<has_priors>(own, k, a, matched, left, 0);
-                const bool is_likely = larger > -d_depth;
-                promise later;
-                if (!is_likely) {
-                    if (!may_gain || larger < -hopeless)
-                        continue;
-                    later = promise_of<has_priors>(from, k, own.of[a], last);
-                    if (larger + later.ratio < -d_depth)
-                        continue;
-                }
                 const float loss = has_priors ? prior_loss(k, a) : 0;
                 const float probability = likelihood(larger - loss);
                 const float extrinsic = has_priors ? likelihood(std::max(lost, loss)) : 1;
                 const float weight = from.forward * probability * extrinsic;
-                if (!(weight > improbable)) {
-                    if (!may_gain)
+                promise later;
+                if (!(weight > improbable && larger > -d_depth)) {
+                    if (!d_strong || !d_unsure[k] || larger < -hopeless)
                         continue;
-                    if (is_likely)
-                        later = promise_of<has_priors>(from, k, own.of[a], last);
-                    if (weight * likelihood(later.ratio) < improbable)
+                    later = promise_of<has_priors>(from, k, own.of[a], last);
+                    if (larger + later.ratio < -d_depth ||
+                        weight * likelihood(later.ratio) < improbable)
                         continue;
                 }
                 go(a + 1, probability, extrinsic, std::max(from.due, later.due));

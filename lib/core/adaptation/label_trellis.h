@@ -168,9 +168,7 @@ private:
     // States that a step leads to.
     struct reached {
         std::array<survivor, most_states> states;
-        // By key: 0, or one more than a place.
-        std::array<std::uint8_t, slots> places{};
-        std::array<std::uint16_t, most_branches> filled; // slots, by number
+        std::array<std::uint8_t, slots> places; // by key: 0, or one more than a place
         std::size_t count = 0;
         std::uint16_t numbered = 0; // of all that there have been
         float least = 0;            // weight of the weakest, or less

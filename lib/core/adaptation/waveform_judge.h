@@ -27,10 +27,11 @@ namespace gr::adann::core {
  * offset. The filter follows the present signal by exponentially windowed least squares over
  * some 2048 symbols that it takes, of the latest 8192 of the stream, with the decisions of the
  * network in use, or better labels (relearn()); it is regularised towards the identity. The waveform
- * itself is updated slowly (following_waveform). Differences at less than nine symbols from each other count as one, with
- * one vote: by the likelihood of the residual over them and four symbols on each side. The statistics of the
- * data do not matter. When the residual power of a batch is more than twice the earlier one,
- * the signal has changed: the filter starts over, and 2048 symbols pass before the next vote.
+ * itself is updated slowly (following_waveform). Differences at less than nine symbols from each
+ * other count as one, with one vote: by the likelihood of the residual over them and four symbols on
+ * each side. The statistics of the data do not matter. When the residual power of a batch is more
+ * than twice the earlier one, the signal has changed: the filter starts over, and 2048 symbols pass
+ * before the next vote.
  *
  * Nothing is allocated after construction.
  */

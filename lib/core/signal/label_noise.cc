@@ -23,7 +23,6 @@ label_noise::label_noise(std::size_t classes, float least)
       d_energies(classes),
       d_counts(classes),
       d_factors(classes, 1.0f),
-      d_inverses(classes, 1.0f),
       d_logarithms(classes)
 {
 }
@@ -59,10 +58,8 @@ void label_noise::find()
 
 void label_noise::use_factors()
 {
-    for (std::size_t label = 0; label < d_factors.size(); ++label) {
-        d_inverses[label] = 1 / d_factors[label];
+    for (std::size_t label = 0; label < d_factors.size(); ++label)
         d_logarithms[label] = std::log(d_factors[label]);
-    }
     const auto [least, most] = std::minmax_element(d_factors.begin(), d_factors.end());
     d_largest = *most;
     d_span = std::log(*most / *least);
@@ -71,7 +68,6 @@ void label_noise::use_factors()
 void label_noise::forget_factors()
 {
     std::fill(d_factors.begin(), d_factors.end(), 1.0f);
-    std::fill(d_inverses.begin(), d_inverses.end(), 1.0f);
     std::fill(d_logarithms.begin(), d_logarithms.end(), 0.0f);
     d_largest = 1;
     d_span = 0;

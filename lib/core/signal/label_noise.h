@@ -37,8 +37,7 @@ public:
     }
     //! Finds the factors by what was added.
     void find();
-    const std::vector<float>& factors() const { return d_factors; }   //!< (M)
-    const std::vector<float>& inverses() const { return d_inverses; } //!< 1 / factors()
+    const std::vector<float>& factors() const { return d_factors; }       //!< (M)
     const std::vector<float>& logarithms() const { return d_logarithms; } //!< of these
     float largest() const { return d_largest; }                           //!< factor
     float span() const { return d_span; } //!< ln of the largest factor over the least
@@ -54,7 +53,7 @@ private:
     static constexpr float most = 10;
 
     float d_least;
-    std::vector<float> d_energies, d_counts, d_factors, d_inverses, d_logarithms;
+    std::vector<float> d_energies, d_counts, d_factors, d_logarithms;
     float d_largest = 1, d_span = 0;
     double d_symbols = 0, d_kept = 0; // that were added; sum of d_counts after find()
 };

@@ -204,23 +204,18 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
     // Negative logarithms of the points' likelihoods, but for a constant.
     std::array<float, constellation::most_points> losses;
     float least = std::numeric_limits<float>::max();
-    const float inverse = 1 / scale;
     for (std::size_t m = 0; m < d_points.size(); ++m) {
-        losses[m] = std::norm(z - d_points[m]) * (noise.inverses()[m] * inverse) +
+        losses[m] = std::norm(z - d_points[m]) / (noise.factors()[m] * scale) +
                     static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
         least = std::min(least, losses[m]);
     }
-    // The others are less than 1.2e-7 as likely as the likeliest.
-    std::array<std::uint8_t, constellation::most_points> likely;
-    std::size_t count = 0;
-    for (std::size_t m = 0; m < d_points.size(); ++m)
-        if (losses[m] - least < sure)
-            likely[count++] = static_cast<std::uint8_t>(m);
     float total = 0, square = 0, across = 0, across_square = 0;
     std::complex<float> mean = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint8_t m = likely[i];
-        const float weight = losses[m] = std::exp(least - losses[m]);
+    for (std::size_t m = 0; m < d_points.size(); ++m) {
+        const bool is_likely = losses[m] - least < sure;
+        const float weight = losses[m] = is_likely ? std::exp(least - losses[m]) : 0;
+        if (!is_likely)
+            continue;
         const std::complex<float> difference = d_points[m] - decided;
         total += weight;
         mean += weight * difference;
@@ -229,10 +224,9 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
         across += weight * along;
         across_square += weight * along * along;
     }
-    for (std::size_t i = 0; i < count; ++i) {
-        const std::uint8_t m = likely[i];
-        noise.add(m, losses[m] / total, std::norm(z - d_points[m]) / variance);
-    }
+    for (std::size_t m = 0; m < d_points.size(); ++m)
+        if (losses[m] > 0)
+            noise.add(m, losses[m] / total, std::norm(z - d_points[m]) / variance);
     mean /= total;
     across /= total;
     if (!std::isfinite(std::norm(mean)))

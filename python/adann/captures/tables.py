@@ -76,15 +76,15 @@ class Table:
     def common_unit(self, kind: str) -> float | None:
         """Seconds ("time") or volts ("value") of a number, where a line as "Horizontal Units,ms" gives them for all."""
         for line in self.header:
-            name, *units = [field for field in line if field] or [""]
-            found = {unit[1] for each in units if (unit := _unit(each)) and unit[0] == kind}
-            if found and _UNITS[kind].match(_words([name, units[-1]])):
-                if len(found) > 1:
-                    raise ValueError(f"channels in different units, {', '.join(units)}, allowed: one unit, or that of "
-                                     "each in its title")
-                return found.pop()
-            if (told := _UNITS[kind].match(_words(line))) and (unit := _unit(told[1])) and unit[0] == kind:
-                return unit[1]
+            fields = [field for field in line if field]
+            told = _UNITS[kind].match(_words(fields[:1] + fields[-1:]))
+            unit = told and _unit(told[1])
+            if not unit or unit[0] != kind:
+                continue
+            if any(other and other != unit for other in map(_unit, fields[1:])):
+                raise ValueError(f"channels in different units, {', '.join(fields[1:])}, allowed: one unit, or that of "
+                                 "each in its title")
+            return unit[1]
         return None
 
     def unit_of_step(self, step: float) -> float | None:

@@ -3,6 +3,7 @@
 one page."""
 
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -32,8 +33,8 @@ def write_page(directory: Path, title: str, results: dict, head: Sequence[str],
     seeds = (f" Of an equalizer that draws noise the worst of {results['seeds']} seeds counts, "
              "figure by figure, and the plot shows the one with most errors."
              if "seeds" in results else "")
-    parts = [f"## {title}\n", _SIMULATED.format(simulated_by) + (f" {note}" if note else "") + "\n",
-             f"Scale: {results['scale']}.{seeds}\n", markdown(head, rows),
+    parts = [f"## {title}\n", _wrapped(f"{_SIMULATED.format(simulated_by)} {note}"),
+             _wrapped(f"Scale: {results['scale']}.{seeds}"), markdown(head, rows),
              f"![{title}](plot.png)\n",
              markdown(_CLAIM_HEAD, [_claim_row(one) for one in results["claims"]])]
     with atomic_output(directory / "table.md") as path:
@@ -47,12 +48,16 @@ def write_summary(directory: Path, names: Iterable[str]) -> None:
             for name, page in found.items() for one in page["claims"]]
     held = sum(one["holds"] for page in found.values() for one in page["claims"])
     parts = ["# The paper's claims, on simulated links\n",
-             "No measured record of the paper's links is public. Scale: "
-             f"{', '.join(dict.fromkeys(page['scale'] for page in found.values()))}. "
-             f"{held} of {len(rows)} claims hold.\n",
+             _wrapped("No measured record of the paper's links is public. Scale: "
+                      f"{', '.join(dict.fromkeys(page['scale'] for page in found.values()))}. "
+                      f"{held} of {len(rows)} claims hold."),
              markdown(["experiment", *_CLAIM_HEAD], rows)]
     with atomic_output(directory / "summary.md") as path:
         path.write_text("\n".join(parts))
+
+
+def _wrapped(paragraph: str) -> str:
+    return textwrap.fill(paragraph, 100, break_long_words=False, break_on_hyphens=False) + "\n"
 
 
 def _claim_row(one: dict) -> list[str]:

@@ -31,7 +31,6 @@ _MOSTLY_RIGHT = 0.01         # of decided labels may be wrong where they stand f
 MEASURED = 1 << 15           # symbols at a record's end, or at that of its longest burst, that are measured
 
 
-
 @dataclass
 class Pulse:
     """What a linear channel makes of one symbol of the largest magnitude. response: ((2*16+1)*sps,), sample 16*sps is
