@@ -46,7 +46,7 @@ def measure(kernels, rounds, seconds, quick):
     contenders = {name: lambda settings=settings: rate(model, samples, settings, symbols)
                   for name, settings in ROWS.items()}
     contenders["torch"] = torch_network.step(SHAPE, 8192, "aug_vat", seconds)
-    contenders["step"] = kernels.step(kernels.isas[-1], "aug_vat", "projected", SHAPE, 512)
+    contenders["step"] = kernels.step(kernels.isas[-1], "aug_vat", "projected", SHAPE, 256)
     measured = interleave(contenders, rounds)
     return {name: dict(msymbols_per_second=measured.median(name) / 1e6,
                        vs_torch_step=measured.ratio(name, "torch"),

@@ -196,8 +196,8 @@ def markdown(result):
         *_flowgraph(result["flowgraph"]),
         "## The receiver, D = 44, M = 4",
         "The equalizer as it comes, in lockstep: front filter, refined labels and decisions, judge and guard, "
-        "steps of 512 symbols, on the simulated VCSEL link that has drifted; wall-clock time. "
-        "Next to it torch's step on batches of 8192, and the core's on batches of 512.",
+        "steps of 256 symbols, on the simulated VCSEL link that has drifted; wall-clock time. "
+        "Next to it torch's step on batches of 8192, and the core's on batches of 256.",
         *_receiver(result["receiver"]),
         "## Next to GNU Radio's equalizers",
         "One flowgraph each, symbols per second of processor time, of all threads. QPSK and 16QAM at 2 samples a "

@@ -53,9 +53,10 @@ def test_labels_that_are_worse_than_the_networks_teach_nothing(signal):
     features = feature_view(signal[0], 4, model(1).half_window)
 
     def learnt(rate, pseudo_label):
-        learner = core.learner(model(rate), pseudo_label=pseudo_label)
-        for first in range(0, 2**13, 512):
-            learner.step(features[first:first + 512])
+        batch = 512
+        learner = core.learner(model(rate), pseudo_label=pseudo_label, batch=batch)
+        for first in range(0, 2**13, batch):
+            learner.step(features[first:first + batch])
         return list(learner.guard_estimates)  # of what adapts, too
 
     own = learnt(3, "confidence_weighted")

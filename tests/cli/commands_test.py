@@ -235,7 +235,8 @@ def test_lockstep_adapts_and_repeats_to_the_bit(sets, tmp_path):
         assert result.exit_code == 0, result.stderr
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     report = json.loads((tmp_path / "report.json").read_text())
-    assert report["adaptation"]["steps"] == 60_000 // 512
+    # Each batch of the first 20,000 symbols is learnt from, then one in two, in three ...
+    assert 20_000 // 512 < report["adaptation"]["steps"] < 60_000 // 512
     equalize_two(sets, "--mode", "off", "--report", tmp_path / "frozen.json")
     frozen = json.loads((tmp_path / "frozen.json").read_text())
     assert report["captures"][1]["final_ber"] < 0.8 * frozen["captures"][1]["final_ber"]
@@ -247,16 +248,19 @@ def test_a_later_run_goes_on_from_a_checkpoint(sets, tmp_path):
                   "--checkpoint", checkpoint)
     assert first.exit_code == 0, first.stderr
     tensors = load_file(checkpoint)
-    assert int(tensors["state.steps"]) == 30_000 // 512
+    before = int(tensors["state.steps"])
+    assert 20_000 // 256 < before < 30_000 // 256
     loaded, model = (core.load_model(str(file)) for file in (checkpoint, sets / "model.safetensors"))
     np.testing.assert_array_equal(tensors["layers.0.weight"].numpy(), loaded.network.weight(0))
     assert loaded.waveform == model.waveform is not None
     again = ("equalize", "--model", checkpoint, "--capture", sets / "set2", "--reference",
              sets / "set2.u8", "--report", report)
-    for mode, steps in ("lockstep", 2 * (30_000 // 512)), ("off", 0):
+    for mode in "lockstep", "off":
         result = adann(*again, "--mode", mode)
         assert result.exit_code == 0, result.stderr
-        assert json.loads(report.read_text())["adaptation"]["steps"] == steps
+        steps = json.loads(report.read_text())["adaptation"]["steps"]
+        # One in two to one in four of the next 30,000 symbols, as they follow 20,000 to 40,000 learnt ones.
+        assert before + 30_000 // 256 // 4 < steps < before + 30_000 // 256 // 2 if mode == "lockstep" else steps == 0
     assert adann(*again, "--mode", "off", "--checkpoint", checkpoint).exit_code == 2
     result = adann(*again, "--optimizer", "sgd")
     assert result.exit_code == 1

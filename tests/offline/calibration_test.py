@@ -9,7 +9,7 @@ from gnuradio.adann import core
 from gnuradio.adann.captures.files import Capture
 from gnuradio.adann.captures.statistics import normalized
 from gnuradio.adann.links.simulation import random_labels, simulate_vcsel
-from gnuradio.adann.offline.calibration import calibrate, fit_temperature, weigh_doubts
+from gnuradio.adann.offline.calibration import calibrate, fit_temperature, refined_error_rate, weigh_doubts
 from gnuradio.adann.offline.equalize import equalize_captures
 from gnuradio.adann.offline.training import feature_view
 
@@ -38,6 +38,18 @@ def test_without_errors_it_is_as_if_one_had_been_made(count):
     labels = np.arange(count) % 2
     posteriors = softmax(np.where(labels[:, None] == [0, 1], 5.0, 0.0))
     assert fit_temperature(posteriors, labels) == pytest.approx(5 / np.log(count), rel=1e-3)
+
+
+@pytest.mark.parametrize("worse, better, counts", [
+    (1, 0, False), (4, 0, False), (5, 0, True), (20, 12, False), (20, 8, True), (0, 3, True), (0, 0, True)])
+def test_errors_by_chance_are_not_counted_against_refined_labels(worse, better, counts):
+    """worse, better: symbols of 1000 which are wrong by refinement alone, or without it. The deviation of their
+    difference is the root of their sum."""
+    sent = np.arange(1000, dtype=np.uint8) % 4
+    refined, decided = sent.copy(), sent.copy()
+    refined[:worse] ^= 1
+    decided[worse:worse + better] ^= 1
+    assert refined_error_rate(refined, decided, sent) == (worse if counts else better) / 1000
 
 
 def test_doubts_are_weighed_where_there_are_errors_enough():

@@ -193,7 +193,7 @@ struct training_settings : loss_settings {
 
 //! How an equalizer learns: see core::learner.
 struct learner_settings : training_settings {
-    std::size_t batch = 512;
+    std::size_t batch = 256;
     std::size_t average = 10000;
     bool guard = true;
 

@@ -478,7 +478,7 @@ void adapter::share_status()
     const learner_status now = d_learner->status();
     if (d_status.exchange(now).estimates != now.estimates)
         d_exchange.since_estimate = 0;
-    d_exchange.pace = d_learner->pace();
+    d_exchange.pace = d_network ? 1 : d_learner->pace(); // it gathers all symbols
 }
 
 void adapter::publish()

@@ -33,8 +33,8 @@ namespace gr::adann::core {
  *   however the vectors are cut into calls.
  * - off: the network stays as it is, and there is no front filter.
  *
- * Once little is left to learn, fewer batches are handed over (learner::pace()), as long as the
- * channel is static (front_filter::apart()); the others cost nothing.
+ * Once little is left to learn, fewer batches are handed over (learner::pace()), but at
+ * least one in the time constant of the front filter; the others cost nothing.
  *
  * If the model has an expected waveform, and vectors are windows of a stream, a front filter
  * follows the signal before the network (front_filter.h), inline in decide(). The network decides

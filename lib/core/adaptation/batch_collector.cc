@@ -39,17 +39,15 @@ void batch_collector::restart()
     d_restarts = true;
 }
 
-// The front filter learns from one block in `apart`; the network learns from one batch in as many,
-// or fewer by the learner's pace. Without a front filter it may learn from each.
-bool batch_collector::is_due(std::size_t apart) const
+bool batch_collector::is_due(std::size_t interval) const
 {
-    return d_exchange.tries ||
-           d_exchange.batches_skipped + 1 >= std::min(d_exchange.pace.load(), apart);
+    return d_exchange.tries || d_exchange.batches_skipped + 1 >=
+                                   std::min(d_exchange.pace.load(), interval / d_batch);
 }
 
-void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t apart)
+void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t interval)
 {
-    const bool due = learns && is_due(apart);
+    const bool due = learns && is_due(interval);
     d_filling = due ? d_exchange.queue.free_slot() : nullptr;
     if (!d_filling && due)
         ++d_exchange.dropped;

@@ -35,9 +35,9 @@ public:
 
     /*! Begins a batch, and chooses whether it is learnt from.
      * \param learns whether it may be
-     * \param apart interval of the blocks that the front filter learns from:
-     * front_filter::apart() */
-    void begin(const deciding_parts& by, bool learns, std::size_t apart);
+     * \param interval in symbols, between the beginnings of two that are learnt from: if the learner's
+     * pace is slower, this counts; a shorter one than the batch is one batch */
+    void begin(const deciding_parts& by, bool learns, std::size_t interval);
     /*! Hands over a batch of a decoded packet, between
      * two others, if there is one and the queue has room.
      * \param latest see decoded_packets::next_batch() */
@@ -62,7 +62,7 @@ public:
     void pass(std::size_t n) { d_position = (d_position + n) % d_batch; }
 
 private:
-    bool is_due(std::size_t apart) const;
+    bool is_due(std::size_t interval) const;
 
     adaptation_exchange& d_exchange;
     const std::size_t d_batch, d_classes;

@@ -17,10 +17,12 @@ constexpr float far_off = 3; // largest calibration factor, counted over expecte
 constexpr double more_errors =
     1.2; // largest factor of error probabilities by label_refiner::model_mismatch()
 constexpr double errors_last = statistics_memory;
+constexpr double errors_last_at_most = 131072; // symbols of the stream, used or not
 constexpr double changes_last =
-    65536;                      // time constant, symbols of the stream, used or not
-constexpr double a_jump = 1.5;  // remembered changes of the signal: more are disturbances
-constexpr double latest = 0.63; // 1 - 1/e: weight of the symbols of one time constant
+    65536;                     // time constant, symbols of the stream, used or not
+constexpr double a_jump = 1.5; // remembered changes of the signal: more are disturbances
+// Weight of the symbols of one time constant: 1 - 1/e.
+constexpr double least_symbols = 0.63 * errors_last;
 constexpr double most_errors =
     1 << 21; // of a checkpoint's sums: the longest batch and more
 
@@ -164,7 +166,7 @@ guard::noise_distrusted(double rate, double symbols, const missed_errors& missed
     const residual_scatter& scatter = d_refiner->scatter();
     if (d_changes >= a_jump)
         return distrust::changes;
-    if (scatter.symbols() < latest * errors_last)
+    if (scatter.symbols() < least_symbols)
         return distrust::few_symbols;
     if (missed.slips > rate)
         return distrust::cycle_slips;
@@ -196,7 +198,7 @@ distrust guard::refined_distrusted(const missed_errors& missed) const
         return distrust::not_calibrated;
     if (const distrust networks = distrusted(); networks != distrust::none)
         return networks;
-    if (d_refined_symbols < latest * errors_last)
+    if (d_refined_symbols < least_symbols)
         return distrust::few_symbols;
     const distrust by_noise =
         noise_distrusted(refined_symbol_error_rate(), d_refined_symbols, missed);
@@ -204,6 +206,14 @@ distrust guard::refined_distrusted(const missed_errors& missed) const
         return by_noise;
     return d_refiner->model_mismatch() < std::log(more_errors) ? distrust::none
                                                                : distrust::model_mismatch;
+}
+
+bool guard::lacks_symbols() const
+{
+    return d_initial.calibrated &&
+           (estimate().symbols() < error_estimate::least_symbols ||
+            (d_refiner && d_refiner->scatter().symbols() < least_symbols) ||
+            (d_is_refined && d_refined_symbols < least_symbols));
 }
 
 bool guard::judge(const feature_view& batch, const network& average, std::size_t apart)
@@ -240,8 +250,10 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
         d_rivals = {};
     }
     if (d_judge->settled()) {
-        const double keep = std::exp(-static_cast<double>(batch.count) / errors_last /
-                                     static_cast<double>(apart));
+        const auto symbols = static_cast<double>(batch.count),
+                   spacing = static_cast<double>(apart);
+        const double keep = std::exp(-std::max(symbols / (errors_last * spacing),
+                                               symbols * spacing / errors_last_at_most));
         d_refined = d_decisions[d_in_use];
         d_refiner->fade_scatter(keep);
         d_refiner->refine(*d_judge, d_refined.data(), apart);
@@ -265,7 +277,6 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
                 return static_cast<float>(each > 1 ? 1 : each);
             });
         if (known > 0) {
-            const auto symbols = static_cast<double>(batch.count);
             d_expected_errors += sum / known * symbols;
             d_refined_symbols += symbols;
         }

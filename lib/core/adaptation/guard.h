@@ -93,10 +93,12 @@ public:
     bool explained() const;
     /*! Mean error probability of the refined labels, calibrated as error_probabilities(); NaN
      * while nothing is refined. Averaged over some 8192 symbols, `apart` times as many if one
-     * batch in `apart` is used. */
+     * batch in `apart` is used, but over 131,072 symbols of the stream at most. */
     double refined_symbol_error_rate() const;
     //! Effective number of symbols in that mean.
     double refined_symbols() const { return d_refined_symbols; }
+    //! Whether calibrated rates are those of too few symbols to be trusted.
+    bool lacks_symbols() const;
     /*! Why that rate is not trusted, if it is not: docs/adaptation.md has the conditions.
      * \param missed of all symbols, including those without judge() */
     distrust refined_distrusted(const missed_errors& missed = {}) const;

@@ -15,9 +15,9 @@ namespace {
 // Symbols in a row without an accepted step, or of unusable batches.
 constexpr std::size_t most_rejected = 16384;
 constexpr float faster = 6; // factor of the learning rate while refined labels are learnt
-// Learnt symbols for each step of pace(): four times the default of `average`.
-constexpr std::size_t symbols_a_pace = 40'000;
-constexpr std::size_t slowest_pace = 4; // batches
+// Learnt symbols for each step of pace(): as many as the default of `average`.
+constexpr std::size_t symbols_a_pace = 10'000;
+constexpr std::size_t slowest_pace = 8; // batches
 
 learner_settings checked(learner_settings settings, const model& fits)
 {
@@ -203,6 +203,8 @@ void learner::estimate_errors(std::size_t more_symbols)
 
 std::size_t learner::pace() const
 {
+    if (d_guard && d_guard->lacks_symbols())
+        return 1;
     return std::clamp<std::size_t>(d_explained / symbols_a_pace, 1, slowest_pace);
 }
 

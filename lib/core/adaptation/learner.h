@@ -140,8 +140,9 @@ public:
     //! \throws std::invalid_argument naming the value that is out of range
     void set_training(const training_settings& training);
 
-    /*! One batch in so many is worth a step, 1 to 4: fewer steps, the longer refined labels have
-     * been learnt that the waveform explains. */
+    /*! One batch in so many is worth a step, 1 to 8: fewer steps, the longer refined labels have
+     * been learnt that the waveform explains. Each one, as long as
+     * guard::lacks_symbols(). */
     std::size_t pace() const;
     //! The network that decides, by the guard's choice.
     const network& in_use() const;

@@ -252,9 +252,7 @@ void refined_stream::visit(bool searches)
                 changed(i, i);
     };
     visit_due();
-    searches = (searches || d_search.is_coupled()) &&
-               d_whitened >= sequence_search::window + span;
-    for (bool gains = !searches && d_descent.has_pairs(); gains;) {
+    for (bool gains = d_descent.has_pairs(); gains;) {
         gains = false;
         known = begin;
         d_descent.responses().find_matches(
@@ -267,6 +265,8 @@ void refined_stream::visit(bool searches)
             }
         visit_due();
     }
+    searches = (searches || d_search.is_coupled()) &&
+               d_whitened >= sequence_search::window + span;
     for (std::size_t round = 0; searches && round < most_rounds; ++round) {
         if (!d_search.visit(d_descent, all, end - sequence_search::window, changed))
             break;

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 namespace gr::adann::core {
 
@@ -61,8 +62,19 @@ struct cumulated {
     explicit cumulated(const std::vector<float>& counts)
     {
         below[0] = 0;
-        for (std::size_t i = 0; i < bins; ++i)
-            below[i + 1] = below[i] + counts[i];
+        constexpr std::size_t together = an_octave;
+        for (std::size_t first = 0; first < bins; first += together) { // most are empty
+            const float* const own = &counts[first];
+            float any = 0;
+            for (std::size_t i = 0; i < together; ++i)
+                any += own[i];
+            double* const sums = &below[first];
+            if (any == 0)
+                std::fill_n(sums + 1, together, sums[0]);
+            else
+                for (std::size_t i = 0; i < together; ++i)
+                    sums[i + 1] = sums[i] + own[i];
+        }
     }
     double all() const { return below[bins]; }
     // The position below which this part of the counts lies.
@@ -157,7 +169,7 @@ void residual_scatter::reset()
 void residual_scatter::interrupt()
 {
     d_run = 0;
-    d_sums = {};
+    d_halves = {};
     d_changes = {};
 }
 
@@ -183,26 +195,29 @@ void residual_scatter::add(const float* residual, std::size_t n)
         std::copy_n(residual, d_values, d_last.begin());
         ++d_run;
         ++d_stretches[0][bin_of(power)];
-        for (std::size_t k = 1; k < lengths; ++k)
-            d_sums[k].add(power, d_run, half(k), d_stretches[k]);
+        for (std::size_t k = 1; k < lengths; ++k) { // `power` is that of half(k) symbols
+            const float before = std::exchange(d_halves[k], power);
+            if (d_run > half(k))
+                ++d_stretches[k][bin_of(before + power)];
+            if (d_run % (2 * half(k)))
+                break;
+            power += before;
+        }
         if (d_run > 1)
-            d_changes.add(change, d_run, half(difference_length), d_differences);
+            add_change(change);
     }
     d_count += static_cast<double>(n);
 }
 
-void residual_scatter::halves::add(float power,
-                                   std::size_t run,
-                                   std::size_t length,
-                                   std::vector<float>& counts)
+void residual_scatter::add_change(float change)
 {
-    now += power;
-    if (run & (length - 1))
+    constexpr std::size_t length = half(difference_length);
+    d_changes.now += change;
+    if (d_run % length)
         return;
-    if (run > length)
-        ++counts[bin_of(before + now)];
-    before = now;
-    now = 0;
+    if (d_run > length)
+        ++d_differences[bin_of(d_changes.before + d_changes.now)];
+    d_changes = { 0, d_changes.now };
 }
 
 double residual_scatter::unexplained_errors(std::size_t classes) const

@@ -53,20 +53,18 @@ public:
     void state(archive& members);
 
 private:
+    void add_change(float change);
+
     const std::size_t d_values;
     double d_count = 0;
     // For each length, histogram of the powers of stretches that overlap by half.
     std::array<std::vector<float>, lengths> d_stretches;
     std::vector<float> d_differences; // likewise of squared differences, over 16 symbols
-    // Sums over half a stretch: the one that grows, and the previous one.
-    struct halves {
+    std::array<float, lengths> d_halves{}; // for each, the power of the latest half
+    // Sums of squared differences over half a stretch: the one that grows, and the previous one.
+    struct {
         float now = 0, before = 0;
-
-        void
-        add(float power, std::size_t run, std::size_t length, std::vector<float>& counts);
-    };
-    std::array<halves, lengths> d_sums;
-    halves d_changes;
+    } d_changes;
     std::vector<float> d_last; // residual of the previous symbol
     std::size_t d_run = 0;     // consecutive symbols
 };

@@ -185,7 +185,7 @@ void stream_decider::prepare(front_filter& front)
     if (d_bursts.is_first())
         front.train(d_bursts.labels(), d_bursts.remaining());
     if (d_batches.position() == 0)
-        d_apart = front.apart();
+        d_interval = front.time_constant();
 }
 
 // Changes to the parts of another model, where a batch begins and not within a training sequence. Notifies
@@ -229,7 +229,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
         if (learns && d_exchange.has_model) // what is older came through another channel
             d_batches.add_packet(
                 d_packets, *d_using, d_using->front ? d_learnable : any_age);
-        d_batches.begin(*d_using, learns, d_apart);
+        d_batches.begin(*d_using, learns, d_interval);
     }
     if (!known_labels && d_bursts.state() == burst_state::known)
         known_labels = d_bursts.labels();

@@ -88,7 +88,7 @@ private:
     std::vector<float> d_posteriors;     // (batch, M), of these
     // Of the front filter.
     bool d_followed = true;        // whether it did
-    std::size_t d_apart = 1;       // as the batch began; 1 without one
+    std::size_t d_interval = 0;    // its time constant as the batch began; 0 without one
     bool d_has_level = true;       // whether the samples have the model's
     bool d_is_unexplained = false; // front_filter::is_unexplained()
     std::size_t d_changes = 0;     // of delay and rotation

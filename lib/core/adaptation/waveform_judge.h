@@ -121,11 +121,12 @@ private:
     // Least squares of the filter, with its offset last; real if the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<std::complex<double>> d_gram_before,
-        d_moments_before;       // of earlier batches
-    std::vector<double> d_sums; // of residuals: squares, count
-    std::size_t d_symbols = 0;  // since the signal changed
-    normal_equations d_block;   // of a batch
-    planes d_wave, d_wanted;    // expected and received samples
+        d_moments_before;         // of earlier batches
+    std::vector<double> d_sums;   // of residuals: squares, count
+    std::vector<double> d_latest; // the same of the latest symbols
+    std::size_t d_symbols = 0;    // since the signal changed
+    normal_equations d_block;     // of a batch
+    planes d_wave, d_wanted;      // expected and received samples
     std::vector<std::complex<double>> d_work, d_solution;
     std::vector<std::complex<float>> d_taps_in_use;
 };

@@ -223,22 +223,49 @@ void expected_waveform::expect(const std::uint8_t* labels,
 {
     if (!d_polynomial.memory())
         return add_up(labels, count, samples);
+    add_polynomial(labels, count, samples, true);
+    add_table(labels, count, samples);
+}
+
+void expected_waveform::expect_nonlinear(const std::uint8_t* labels,
+                                         std::size_t count,
+                                         float* samples) const
+{
+    for (std::size_t i = 0; i < count; ++i)
+        std::copy_n(d_affine.begin(), stride(), samples + i * stride());
+    if (d_polynomial.memory())
+        add_polynomial(labels, count, samples, false);
+    add_table(labels, count, samples);
+}
+
+// To the samples, or with `replaces` to the affine part that replaces them.
+void expected_waveform::add_polynomial(const std::uint8_t* labels,
+                                       std::size_t count,
+                                       float* samples,
+                                       bool replaces) const
+{
     constexpr std::size_t most_floats = 1024;
     float affine[most_floats];
     const std::size_t around = d_polynomial.reach();
     const std::size_t most = most_floats / stride() - 2 * around; // symbols
     for (std::size_t first = 0; first < count; first += most) {
         const std::size_t n = std::min(most, count - first);
-        const std::uint8_t* const own = labels + first;
         float* const sum = samples + first * stride();
-        add_up(own - around, n + 2 * around, affine);
-        std::copy_n(affine + around * stride(), n * stride(), sum);
+        add_up(labels + first - around, n + 2 * around, affine);
+        if (replaces)
+            std::copy_n(affine + around * stride(), n * stride(), sum);
         d_polynomial.add(affine + around * stride(), n, sum);
-        for (std::size_t i = 0; i < n; ++i) {
-            const float* const row = &d_table[pattern(own + i) * stride()];
-            for (std::size_t j = 0; j < stride(); ++j)
-                sum[i * stride() + j] += row[j];
-        }
+    }
+}
+
+void expected_waveform::add_table(const std::uint8_t* labels,
+                                  std::size_t count,
+                                  float* samples) const
+{
+    for (std::size_t i = 0; i < count; ++i, samples += stride()) {
+        const float* const row = &d_table[pattern(labels + i) * stride()];
+        for (std::size_t j = 0; j < stride(); ++j)
+            samples[j] += row[j];
     }
 }
 

@@ -129,6 +129,10 @@ public:
      * \param samples count · stride() floats */
     void expect(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
+    //! The same without the points' own part: affine()'s offset, the polynomial and the table.
+    void
+    expect_nonlinear(const std::uint8_t* labels, std::size_t count, float* samples) const;
+
     /*! The same of the affine part alone, of a waveform with a polynomial.
      * \param labels of the first of them; affine_reach() more lie before and after */
     void
@@ -148,6 +152,11 @@ private:
     template <std::size_t width>
     void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
     void add_up(const std::uint8_t* labels, std::size_t count, float* samples) const;
+    void add_polynomial(const std::uint8_t* labels,
+                        std::size_t count,
+                        float* samples,
+                        bool replaces) const;
+    void add_table(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
     shape d_shape;
     bool d_complex;

@@ -62,6 +62,7 @@ void label_noise::use_factors()
         d_logarithms[label] = std::log(d_factors[label]);
     const auto [least, most] = std::minmax_element(d_factors.begin(), d_factors.end());
     d_largest = *most;
+    d_smallest = *least;
     d_span = std::log(*most / *least);
 }
 
@@ -69,7 +70,7 @@ void label_noise::forget_factors()
 {
     std::fill(d_factors.begin(), d_factors.end(), 1.0f);
     std::fill(d_logarithms.begin(), d_logarithms.end(), 0.0f);
-    d_largest = 1;
+    d_largest = d_smallest = 1;
     d_span = 0;
 }
 

@@ -40,6 +40,7 @@ public:
     const std::vector<float>& factors() const { return d_factors; }       //!< (M)
     const std::vector<float>& logarithms() const { return d_logarithms; } //!< of these
     float largest() const { return d_largest; }                           //!< factor
+    float smallest() const { return d_smallest; }                         //!< factor
     float span() const { return d_span; } //!< ln of the largest factor over the least
 
     void reset();
@@ -54,7 +55,7 @@ private:
 
     float d_least;
     std::vector<float> d_energies, d_counts, d_factors, d_logarithms;
-    float d_largest = 1, d_span = 0;
+    float d_largest = 1, d_smallest = 1, d_span = 0;
     double d_symbols = 0, d_kept = 0; // that were added; sum of d_counts after find()
 };
 

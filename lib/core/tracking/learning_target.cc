@@ -34,7 +34,7 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
       d_points(alphabet.unit_points()),
       d_variety(d_waveform->probabilities(), block_symbols),
       d_expected(symbols * d_waveform->stride()),
-      d_rest((symbols + d_soft.window()) * d_waveform->stride()),
+      d_linear((symbols + d_soft.window()) * d_waveform->stride()),
       d_power(d_waveform->power()),
       d_learnt_noise(d_waveform->noise_power())
 {
@@ -48,12 +48,13 @@ void learning_target::soften(sample_history& history, std::size_t symbol, std::s
     const std::size_t floats = (before + n) * d_waveform->stride();
     if (!history.knows(before + n) || !history.is_usable(start))
         return;
-    d_waveform->expect(symbols.labels(first), before + n, d_rest.data());
+    d_waveform->expect_nonlinear(symbols.labels(first), before + n, d_linear.data());
     const float* const samples = history.filtered(start);
     for (std::size_t i = 0; i < floats; ++i)
-        d_rest[i] = samples[i] - d_rest[i];
+        d_linear[i] = samples[i] - d_linear[i];
     soft_decision* const found = symbols.decisions(symbol);
-    d_soft.find(symbols.labels(symbol), d_rest.data(), n, d_excess, d_label_noise, found);
+    d_soft.find(
+        symbols.labels(symbol), d_linear.data(), n, d_excess, d_label_noise, found);
     for (std::size_t k = 0; k < n; ++k) {
         *symbols.estimates(symbol + k) =
             d_points[*symbols.labels(symbol + k)] + found[k].received;

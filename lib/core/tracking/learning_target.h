@@ -145,7 +145,7 @@ private:
     label_noise d_label_noise;
     std::vector<std::complex<float>> d_points; // of labels, of unit power
     label_variety d_variety;                   // of a block
-    aligned_floats d_expected, d_rest;
+    aligned_floats d_expected, d_linear;
     // Averages of soft_decisions::slope(), which is 0
     // where decisions are sure, turning() and excess().
     float d_slope = 0, d_turning = 0, d_excess = 1;

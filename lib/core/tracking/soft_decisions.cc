@@ -110,7 +110,7 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
             for (std::size_t i = 0; symbol == 0 && i < floats; ++i)
                 wanted[i * d_dimensions + d] = power * values[i];
         }
-    part found{ aligned_floats(floats * d_dimensions), {} };
+    part found{ aligned_floats(floats * d_dimensions) };
     // The residual of a nonlinear waveform may have a correlation that
     // is no covariance together with the signal's: then a larger part
     // of the noise counts as white, until the matrix is definite.
@@ -137,76 +137,63 @@ soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform
     for (float& tap : found.filter) // unbiased
         tap /= static_cast<float>(gain);
     found.variance = static_cast<float>((1 - gain) / gain);
-    for (std::ptrdiff_t symbol = -reach - window; symbol <= reach + window; ++symbol)
-        for (std::size_t d = 0; d < d_dimensions; ++d)
-            for (std::size_t e = 0; e < d_dimensions; ++e) {
-                const auto values = pulse(symbol, e);
-                double sum = 0;
-                for (std::size_t i = 0; i < floats; ++i)
-                    sum += found.filter[d * floats + i] * values[i];
-                found.by.push_back(static_cast<float>(sum));
-            }
     return found;
 }
 
 void soft_decisions::find(const std::uint8_t* labels,
-                          const float* residual,
+                          const float* linear,
                           std::size_t n,
                           float excess,
                           label_noise& noise,
                           soft_decision* found) const
 {
-    const auto around = static_cast<std::ptrdiff_t>(d_reach + d_window);
+    error of_estimate{};
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t missing = d_window - std::min(d_window, n - 1 - i);
         const part& of = d_parts[missing];
         const std::size_t floats = (2 * d_window + 1 - missing) * d_stride;
-        const float* const window = residual + i * d_stride;
+        if (i == 0 || missing > 0)
+            of_estimate = error_of(excess * of.variance, noise);
         float z[2] = {};
         for (std::size_t d = 0; d < d_dimensions; ++d)
-            z[d] = d_kernels->dot(&of.filter[d * floats], window, floats);
-        // Adds the affine part of the decisions, which the residual does not have.
-        const float* by = of.by.data();
-        const auto last = static_cast<std::ptrdiff_t>(n) - 1 -
-                          static_cast<std::ptrdiff_t>(i) +
-                          static_cast<std::ptrdiff_t>(d_reach);
-        for (std::ptrdiff_t k = -around; k <= around;
-             ++k, by += d_dimensions * d_dimensions) {
-            if (k > last)
-                break;
-            const auto& point = d_points[labels[static_cast<std::ptrdiff_t>(i) + k]];
-            for (std::size_t d = 0; d < d_dimensions; ++d)
-                z[d] +=
-                    by[d * d_dimensions] * point.real() +
-                    (d_dimensions == 2 ? by[d * d_dimensions + 1] * point.imag() : 0.0f);
-        }
-        found[i] = posterior(labels[i], { z[0], z[1] }, excess * of.variance, noise);
+            z[d] = d_kernels->dot(&of.filter[d * floats], linear + i * d_stride, floats);
+        found[i] = posterior(labels[i], { z[0], z[1] }, of_estimate, noise);
     }
 }
 
-// \param variance of z, of all dimensions
+/* The nearest other point is at a distance of 2h or more. At a distance a from the decided one the log-likelihood ratio
+ * is at least (2h - a)²/most - a²/least, over the scale, less half the span of the noise's logarithms in each dimension.
+ * Where that is `sure`: q a² + b a = c, with q = 1/least - 1/most. */
+soft_decisions::error soft_decisions::error_of(float variance,
+                                               const label_noise& noise) const
+{
+    const float scale = d_dimensions == 2 ? variance : 2 * variance;
+    const float most = noise.largest(), least = noise.smallest();
+    const float h = d_half_distance, q = 1 / least - 1 / most, b = 4 * h / most;
+    const float c = 4 * h * h / most -
+                    (sure + noise.span() * static_cast<float>(d_dimensions) / 2) * scale;
+    const float a = c > 0 ? 2 * c / (b + std::sqrt(b * b + 4 * q * c)) : 0;
+    return { 1 / variance, 1 / (1 + variance), 1 / scale, a * a };
+}
+
 soft_decision soft_decisions::posterior(std::uint8_t label,
                                         std::complex<float> z,
-                                        float variance,
+                                        const error& of_estimate,
                                         label_noise& noise) const
 {
-    const float scale = d_dimensions == 2 ? variance : 2 * variance; // |z - P|² over it
     const std::complex<float> decided = d_points[label], off = z - decided,
-                              linear = z / (1 + variance) - decided;
-    // The nearest other point is at a distance of 2h or
-    // more: the log-likelihood ratio is at least this.
-    const float h = d_half_distance, at = std::sqrt(std::norm(off));
-    if ((2 * h - at) * (2 * h - at) / noise.largest() - at * at / noise.factors()[label] >
-        (sure + noise.span() * static_cast<float>(d_dimensions) / 2) * scale) {
-        noise.add(label, 1, at * at / variance);
+                              linear = z * of_estimate.shrinkage - decided;
+    if (const float distance = std::norm(off); distance < of_estimate.sure) {
+        noise.add(label, 1, distance * of_estimate.precision);
         return { {}, off, linear, 0 };
     }
     // Negative logarithms of the points' likelihoods, but for a constant.
     std::array<float, constellation::most_points> losses;
     float least = std::numeric_limits<float>::max();
     for (std::size_t m = 0; m < d_points.size(); ++m) {
-        losses[m] = std::norm(z - d_points[m]) / (noise.factors()[m] * scale) +
-                    static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
+        losses[m] =
+            std::norm(z - d_points[m]) * of_estimate.exponent / noise.factors()[m] +
+            static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
         least = std::min(least, losses[m]);
     }
     float total = 0, square = 0, across = 0, across_square = 0;
@@ -226,14 +213,16 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
     }
     for (std::size_t m = 0; m < d_points.size(); ++m)
         if (losses[m] > 0)
-            noise.add(m, losses[m] / total, std::norm(z - d_points[m]) / variance);
+            noise.add(
+                m, losses[m] / total, std::norm(z - d_points[m]) * of_estimate.precision);
     mean /= total;
     across /= total;
     if (!std::isfinite(std::norm(mean)))
         return {};
     // The mean's derivative is the posterior covariance
     // over the noise's, half of which is in each dimension.
-    const float turning = 2 / variance * (across_square / total - across * across);
+    const float turning =
+        2 * of_estimate.precision * (across_square / total - across * across);
     return { mean,
              off,
              linear,

@@ -34,7 +34,7 @@ struct soft_decision {
  * likely points the posterior of P is proportional to exp(-|z - gP|² / g(1 - g)). Where noise depends on the
  * symbol, each point has a variance of its own (label_noise.h). Interference of
  * the affine part stays in z and counts as noise, as cancelling it by decisions would propagate
- * their errors. Only the waveform's nonlinear part is subtracted by decisions.
+ * their errors. Only the waveform's nonlinear part is subtracted by decisions, before find().
  *
  * The least squares use these means in place of decisions: E[x̄ E[s | x]] = E[x̄ s] at any error
  * rate, where hard decisions bias the taps. A decision whose posterior is 1 in single precision is
@@ -58,13 +58,14 @@ public:
     bool is_outdone_by(double symbol_error_rate) const;
 
     /*! Finds the posteriors of n symbols.
-     * \param labels of the first of them; window() + reach() more before it, reach() after the last
-     * \param residual of the decisions, from window() symbols before the first to the last
+     * \param labels of them
+     * \param linear samples less expected_waveform::expect_nonlinear() of the decisions, from window() symbols
+     * before the first to the last
      * \param excess variance of the estimates, relative to variance()
      * \param noise its factors are those of the estimates' variance; learns from these symbols
      * \param found room for n */
     void find(const std::uint8_t* labels,
-              const float* residual,
+              const float* linear,
               std::size_t n,
               float excess,
               label_noise& noise,
@@ -100,16 +101,23 @@ private:
     // A linear estimator for windows whose last symbols have not been received yet.
     struct part {
         aligned_floats filter; // (dimensions, floats)
-        // (symbols, dimensions, dimensions): response of the estimate to the points around
-        std::vector<float> by;
-        float variance = 0; // of an unbiased estimate
+        float variance = 0;    // of an unbiased estimate
     };
     part estimator(const expected_waveform& waveform,
                    std::size_t missing,
                    bool interferes = true) const;
+    // Of an unbiased linear estimate.
+    struct error {
+        float precision; // 1 / variance, of all dimensions
+        float shrinkage; // factor that makes its mean square error least
+        float exponent;  // of a likelihood, over |z - P|²
+        float
+            sure; // the square of a distance to a point from which no other one is likely
+    };
+    error error_of(float variance, const label_noise& noise) const;
     soft_decision posterior(std::uint8_t label,
                             std::complex<float> z,
-                            float variance,
+                            const error& of_estimate,
                             label_noise& noise) const;
 
     std::size_t d_reach, d_window, d_stride, d_planes, d_dimensions;

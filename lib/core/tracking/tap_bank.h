@@ -103,6 +103,11 @@ public:
     const float* taps() const { return d_candidates[d_used].taps.data(); }
     //! Time constant of the taps in use, symbols; 0: the identity.
     std::size_t memory() const;
+    //! That of the best taps other than the identity: the longer, the slower the link changes.
+    std::size_t time_constant() const
+    {
+        return d_memories[d_candidates[d_rival].memory].symbols;
+    }
     //! The phase of vᴴw, in radians, of a complex vector v and the taps w in use.
     float phase(const float* v) const;
     //! Rotates the taps by so many radians, and the targets in the sums with them.

@@ -37,7 +37,7 @@ from .drift_signals import (
 _PLAIN = dict(mode="lockstep", pseudo_label="clean", batch=BLOCK, learning_rate=0.003,
               average=0, balance=0.0, guard=False, front_filter=False, decisions="network",
               sigma=0.1, epsilon=0.1)
-_OURS = dict(mode="lockstep", batch=512, guard=True)  # the defaults, which the estimates need to know
+_OURS = dict(mode="lockstep", batch=256, guard=True)  # the defaults, which the estimates need to know
 ROWS: dict[str, dict] = {
     "frozen": dict(mode="off"),
     "self-training": dict(_PLAIN, loss="self_training"),

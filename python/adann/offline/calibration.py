@@ -72,6 +72,16 @@ def decide_portions(network: core.network, features: npt.NDArray[np.float32],
     return labels, posteriors
 
 
+def refined_error_rate(refined: npt.NDArray[np.uint8], decided: npt.NDArray[np.uint8],
+                       sent: npt.NDArray[np.uint8]) -> float:
+    """Symbol error rate of refined labels; that of the decisions where refined ones have more errors by less than two
+    standard deviations of the difference."""
+    worse = np.count_nonzero((refined != sent) & (decided == sent))
+    better = np.count_nonzero((refined == sent) & (decided != sent))
+    by_chance = 0 < worse - better <= 2 * np.sqrt(worse + better)
+    return float(np.mean((decided if by_chance else refined) != sent))
+
+
 def calibrate(model: core.model, features: npt.NDArray[np.float32],
               labels: npt.NDArray[np.uint8]) -> None:
     """Set the symbol error rates and both temperatures of a core.model from labelled windows.
@@ -88,7 +98,7 @@ def calibrate(model: core.model, features: npt.NDArray[np.float32],
     if model.waveform is not None and last.size:
         of = slice(last[0], last[-1] + 1)
         refined, _ = core.refine_labels(model, features[of], decide_portions(model.network, features[of])[0])
-        model.refined_symbol_error_rate = np.mean(refined[last - last[0]] != labels[last])
+        model.refined_symbol_error_rate = refined_error_rate(refined[last - last[0]], decided, labels[last])
     half = min(labels.size // 2, _MOST)
     adapted = _adapted(model, features[:half])
     rest = np.flatnonzero(known(labels[half:half + _MOST], model.constellation.size)) + half

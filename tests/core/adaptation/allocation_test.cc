@@ -115,7 +115,7 @@ BOOST_DATA_TEST_CASE(
     boost::unit_test::data::make({ front::none, front::following, front::lost }),
     which)
 {
-    constexpr std::size_t batch = 512, batches = 60;
+    constexpr std::size_t batch = 512, batches = 20'000 / batch; // each is learnt from
     constexpr std::size_t floats = 4 * batch * batches + 92;
     const bool has_front_filter = which != front::none;
     const auto samples = has_front_filter ? followed_signal(floats) : noise(floats);
@@ -323,12 +323,13 @@ BOOST_AUTO_TEST_CASE(an_equalizers_memory_stays_small_with_a_checkpoint)
 BOOST_AUTO_TEST_CASE(what_finds_no_memory_is_told_and_ends_nothing)
 {
     const model initial = make_model(4, true, "16qam");
-    const auto samples = noise(8 * 512 + 88);
-    std::vector<std::uint8_t> labels(512);
     adaptation_settings settings;
     settings.mode = adaptation_mode::lockstep;
     settings.checkpoint = "allocation_test.safetensors";
     settings.checkpoint_interval = 0;
+    const std::size_t batch = settings.batch;
+    const auto samples = noise(8 * batch + 88);
+    std::vector<std::uint8_t> labels(batch);
     std::atomic<int> errors{ 0 }, saved{ 0 };
     adaptive_equalizer equalizer(initial, 8, settings, [&](const adaptation_event& e) {
         errors += e.what == event_kind::error;
@@ -336,7 +337,7 @@ BOOST_AUTO_TEST_CASE(what_finds_no_memory_is_told_and_ends_nothing)
     });
     equalizer.start();
     const auto decide = [&] {
-        equalizer.decide({ samples.data(), 8, 88, 512 }, nullptr, labels.data());
+        equalizer.decide({ samples.data(), 8, 88, batch }, nullptr, labels.data());
     };
     refused_bytes = 1000;
     decide(); // the step, the recorder's checkpoint, and that of the interval

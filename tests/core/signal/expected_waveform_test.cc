@@ -162,6 +162,16 @@ BOOST_AUTO_TEST_CASE(each_sample_is_what_the_definition_says_however_it_is_cut)
                 d.waveform.expect(
                     &d.labels[reach + i], std::min(n, count - i), &cut[i * stride]);
             BOOST_TEST((cut == all));
+            d.waveform.expect_nonlinear(&d.labels[reach], count, cut.data());
+            for (std::size_t i = 0; i < count; ++i)
+                for (std::size_t j = 0; j < stride; ++j) {
+                    const double value = d.by_definition(reach + i, j);
+                    const double of_points =
+                        d.affine(reach + i, j) - double{ d.waveform.affine()[j] };
+                    BOOST_TEST(
+                        std::abs(cut[i * stride + j] + of_points - value) <
+                        2e-5 * std::max({ 1.0, std::abs(value), std::abs(of_points) }));
+                }
 
             auto other = all;
             for (std::size_t i = 0; i < other.size(); ++i)

@@ -38,7 +38,7 @@ struct qpsk_link {
         return waveform;
     }
 
-    //! Residuals of what a slicer of each symbol's second sample decides.
+    //! Decides by a slicer of each symbol's second sample.
     void receive(std::size_t n,
                  float part = 0,
                  const std::uint8_t* other = nullptr,
@@ -74,12 +74,8 @@ struct qpsk_link {
                     best = m;
             decided[margin - reach + k] = static_cast<std::uint8_t>(best);
         }
-        residual.resize((n + reach) * waveform.stride());
-        waveform.expect(&decided[margin - reach], n + reach, residual.data());
-        for (std::size_t i = 0; i < residual.size(); ++i)
-            residual[i] = samples[i] - residual[i];
-        found.assign(n + 2 * margin, {});
-        soft.find(&decided[margin], residual.data(), n, 1, label_powers, &found[margin]);
+        found.assign(n + 2 * margin, {}); // the waveform is linear
+        soft.find(&decided[margin], samples.data(), n, 1, label_powers, &found[margin]);
     }
 
     float noise;
@@ -87,7 +83,7 @@ struct qpsk_link {
     const constellation qpsk{ "qpsk" };
     expected_waveform waveform;
     std::vector<std::uint8_t> sent, decided;
-    std::vector<float> samples, residual;
+    std::vector<float> samples;
     std::vector<soft_decision> found;
     soft_decisions soft{ waveform, qpsk };
     label_noise label_powers{ qpsk.size() };
@@ -125,18 +121,19 @@ BOOST_AUTO_TEST_CASE(estimates_know_on_which_side_the_noise_is)
         std::vector<std::uint8_t> labels(n + 2 * margin);
         for (auto& label : labels)
             label = random() % 4;
-        // Right decisions: noise is the residual.
-        std::vector<float> residual((n + soft.window()) * waveform.stride());
+        std::vector<float> samples((n + soft.window()) * waveform.stride());
+        waveform.expect(
+            &labels[margin - soft.window()], n + soft.window(), samples.data());
         std::complex<float> before;
-        for (std::size_t i = 0; i < residual.size(); i += 2) {
+        for (std::size_t i = 0; i < samples.size(); i += 2) {
             const std::complex<float> drawn(normal(random), normal(random));
             const auto noise = drawn + pulse * before;
             before = drawn;
-            residual[i] = noise.real(), residual[i + 1] = noise.imag();
+            samples[i] += noise.real(), samples[i + 1] += noise.imag();
         }
         label_noise powers(qpsk.size());
         std::vector<soft_decision> found(n);
-        soft.find(&labels[margin], residual.data(), n, 1, powers, found.data());
+        soft.find(&labels[margin], samples.data(), n, 1, powers, found.data());
         // Interference counts as noise: its part is the estimates' response to the points around.
         double mean = 0;
         for (std::size_t k = 0; k + reach < n; ++k)
@@ -160,10 +157,10 @@ BOOST_AUTO_TEST_CASE(posterior_means_are_those_of_the_closed_form)
         for (const float im : { -0.7f, 0.1f, 1.1f }) {
             const std::uint8_t label = 2;
             const auto point = qpsk.points()[label] / std::abs(qpsk.points()[label]);
-            const float residual[] = { re - point.real(), im - point.imag() };
+            const float received[] = { re, im };
             soft_decision found;
             label_noise label_powers(qpsk.size());
-            soft.find(&label, residual, 1, 1, label_powers, &found);
+            soft.find(&label, received, 1, 1, label_powers, &found);
             const auto tanh = [&](float y) {
                 return a * std::tanh(y * a / (deviation * deviation));
             };
@@ -188,10 +185,9 @@ BOOST_AUTO_TEST_CASE(posterior_means_know_the_noise_of_each_point)
     const auto points = pam2.unit_points();
     for (const float y : { -1.6f, -0.3f, 0.0f, 0.2f, 0.5f, 1.1f })
         for (const std::uint8_t label : { 0, 1 }) {
-            const float residual = y - points[label].real();
             soft_decision found;
             label_noise known = noise;
-            soft.find(&label, &residual, 1, 1, known, &found);
+            soft.find(&label, &y, 1, 1, known, &found);
             float density[2];
             for (std::size_t m = 0; m < 2; ++m) {
                 const float variance = deviation * deviation * noise.factors()[m];
