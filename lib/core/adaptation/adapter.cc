@@ -313,17 +313,20 @@ void adapter::train_network(const adaptation_batch& filled)
         d_said = said;
     if (!d_network->done())
         return;
-    if (const auto& found = d_network->found()) {
-        auto learns = std::make_unique<learner>(*found, training_now());
+    const bool is_found = d_network->found().has_value();
+    if (is_found) {
+        auto learns = std::make_unique<learner>(*d_network->found(), training_now());
         if (d_learner->decides_refined())
             learns->decide_refined();
         d_learner = std::move(learns);
         if (d_recorder)
             d_recorder->clear();
+    }
+    d_network = nullptr;
+    if (is_found) {
         share_status();
         publish();
     }
-    d_network = nullptr;
     report({ status(), event_kind::start, std::exchange(d_said, "") });
 }
 
@@ -346,6 +349,7 @@ void adapter::go_on_with(model found, const deciding_parts::found_carrier& carri
     else
         d_loaded = std::move(found);
     d_learner = std::move(learns);
+    d_network = nullptr;
     d_former_parts = std::exchange(d_parts, std::move(parts));
     d_exchange.has_front = d_parts->front != nullptr;
     if (d_recorder)
@@ -402,7 +406,6 @@ void adapter::load(adaptation_requests::read_file next)
                 d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
             auto trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
             go_on_with(std::move(*next.found), {});
-            d_network = nullptr;
             d_trials = std::move(trials);
             d_exchange.tries = false;
             come_from(model_origin::given);
@@ -440,7 +443,6 @@ void adapter::try_start(const adaptation_batch& filled)
     if (!d_trials->done())
         return;
     go_on_with(d_trials->found(), { d_trials->carrier_frequency(), filled.end });
-    d_network = nullptr;
     come_from(model_origin::blind);
     report({ status(), event_kind::start, found });
 }
@@ -478,7 +480,7 @@ void adapter::share_status()
     const learner_status now = d_learner->status();
     if (d_status.exchange(now).estimates != now.estimates)
         d_exchange.since_estimate = 0;
-    d_exchange.pace = d_network ? 1 : d_learner->pace(); // it gathers all symbols
+    d_exchange.pace = d_network ? 1 : d_learner->pace(); // the start gathers all symbols
 }
 
 void adapter::publish()

@@ -35,8 +35,8 @@ public:
 
     /*! Begins a batch, and chooses whether it is learnt from.
      * \param learns whether it may be
-     * \param interval in symbols, between the beginnings of two that are learnt from: if the learner's
-     * pace is slower, this counts; a shorter one than the batch is one batch */
+     * \param interval symbols from one batch that is learnt from to the next, at most; if it is
+     * shorter than two batches, each one is */
     void begin(const deciding_parts& by, bool learns, std::size_t interval);
     /*! Hands over a batch of a decoded packet, between
      * two others, if there is one and the queue has room.

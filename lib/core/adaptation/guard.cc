@@ -17,7 +17,8 @@ constexpr float far_off = 3; // largest calibration factor, counted over expecte
 constexpr double more_errors =
     1.2; // largest factor of error probabilities by label_refiner::model_mismatch()
 constexpr double errors_last = statistics_memory;
-constexpr double errors_last_at_most = 131072; // symbols of the stream, used or not
+// The same in symbols of the stream, used or not: four times as many used ones, of which each fourth is.
+constexpr double errors_last_in_stream = 16 * errors_last;
 constexpr double changes_last =
     65536;                     // time constant, symbols of the stream, used or not
 constexpr double a_jump = 1.5; // remembered changes of the signal: more are disturbances
@@ -252,8 +253,10 @@ bool guard::judge_waveform(const feature_view& batch, std::size_t apart)
     if (d_judge->settled()) {
         const auto symbols = static_cast<double>(batch.count),
                    spacing = static_cast<double>(apart);
-        const double keep = std::exp(-std::max(symbols / (errors_last * spacing),
-                                               symbols * spacing / errors_last_at_most));
+        const double lasts =
+            std::max(errors_last,
+                     std::min(errors_last * spacing, errors_last_in_stream / spacing));
+        const double keep = std::exp(-symbols / lasts);
         d_refined = d_decisions[d_in_use];
         d_refiner->fade_scatter(keep);
         d_refiner->refine(*d_judge, d_refined.data(), apart);

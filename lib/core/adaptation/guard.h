@@ -63,7 +63,7 @@ public:
     /*! Evaluates a batch, and chooses the candidate in use. Returns whether training has to start
      * over from it.
      * \param apart batches since the previous call, this one included: statistics of refined labels
-     * have a time constant as many times longer */
+     * have a longer time constant, see refined_symbol_error_rate() */
     bool judge(const feature_view& batch, const network& average, std::size_t apart = 1);
 
     candidate in_use() const { return d_in_use; }
@@ -93,7 +93,7 @@ public:
     bool explained() const;
     /*! Mean error probability of the refined labels, calibrated as error_probabilities(); NaN
      * while nothing is refined. Averaged over some 8192 symbols, `apart` times as many if one
-     * batch in `apart` is used, but over 131,072 symbols of the stream at most. */
+     * batch in `apart` is used, up to 131,072 symbols of the stream. */
     double refined_symbol_error_rate() const;
     //! Effective number of symbols in that mean.
     double refined_symbols() const { return d_refined_symbols; }

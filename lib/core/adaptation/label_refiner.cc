@@ -298,12 +298,15 @@ label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t a
     d_prediction.add(d_rest.data(), samples, is_first ? 0 : d_batch * apart);
     const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
-    const auto part =
-        static_cast<float>(d_found.known ? 1 - kept_of_channel(d_batch, apart) : 1);
-    const float power = d_kernels->dot(&white[unknown], &white[unknown], floats) /
-                        static_cast<float>(floats);
-    d_found.power += part * (power - d_found.power);
-    d_found.power_along += part * (find_power_along(labels) - d_found.power_along);
+    const auto keep =
+        static_cast<float>(d_found.known ? channel_memory_factor(d_batch, apart) : 0);
+    const auto average = [keep](float& before, float now) {
+        before = keep > 0 ? keep * before + (1 - keep) * now : now;
+    };
+    average(d_found.power,
+            d_kernels->dot(&white[unknown], &white[unknown], floats) /
+                static_cast<float>(floats));
+    average(d_found.power_along, find_power_along(labels));
     d_noise.find();
     d_found.label_noise = d_noise.factors();
     // The symbols whose error probabilities are known and whose residual is whitened.

@@ -69,7 +69,7 @@ public:
                               : std::numeric_limits<double>::infinity();
     }
 
-    //! That of the labels, over power_along of the batch before.
+    //! That of the labels, over power_along.
     const label_noise& noise() const { return d_noise; }
     //! Scatter of the residual power of symbols; fade_scatter() sets its time constant.
     const residual_scatter& scatter() const { return d_scatter; }

@@ -24,7 +24,8 @@ namespace gr::adann::core {
  *
  * After every `block` symbols, counted from the first one, each symbol whose whole response
  * has come is visited, and once more a block later if a label has changed near it; then pairs
- * are, until none gains. In a block as many labels are tried as symbols are visited, at most.
+ * are, until none gains; then sequences, where that is worth it (sequence_search). In a block as many labels are
+ * tried as symbols are visited, at most.
  * Symbols that have not been visited yet, and their labels, are replaced by those at the phase that the
  * front filter has measured (hindsight.h): all of them where its steps end with the blocks.
  * The gain of each block, amplitude and phase, is corrected, now that

@@ -51,9 +51,9 @@ struct refinement {
     //! (predicted_from sps + 1): factors of a sample of the residual, of the previous one, and so
     //! on; the first is 1.
     std::vector<std::complex<float>> whitening;
-    float power =
-        0; //!< mean square of the whitened residual of refined labels, per float
-    //! Mean square along a symbol's response: the part of the noise that can change a decision.
+    //! Mean square of the whitened residual of refined labels, per float, over some 2048 symbols.
+    float power = 0;
+    //! The same along a symbol's response: the part of the noise that can change a decision.
     float power_along = 0;
     std::vector<float>
         label_noise; //!< (M): power of the noise of each label, over the mean

@@ -16,9 +16,10 @@ constexpr double ridge = 1e-3;    // of the mean power of the unknowns
 constexpr std::size_t around = 4; // symbols, on each side of a difference
 // Symbols that the filter is fitted to at least: the residual of fewer is too small.
 constexpr double least_kept = 256;
-constexpr double much_more = 2;    // times the residual power: the signal has changed
-constexpr double looked_at = 1024; // symbols, at least, that have it
-constexpr double stake = 0.5;      // part of the bet's value that is staked on a vote
+constexpr double much_more = 2; // times the residual power: the signal has changed
+// Symbols that have it: in fewer, an amplitude that changes within 300 to 600 symbols was taken for another signal.
+constexpr double looked_at = 1024;
+constexpr double stake = 0.5; // part of the bet's value that is staked on a vote
 
 } // namespace
 
@@ -48,7 +49,6 @@ waveform_judge::waveform_judge(const expected_waveform& trained,
       d_gram_before(d_gram),
       d_moments_before(d_moments),
       d_sums(2),
-      d_latest(2),
       d_block(d_taps, trained.is_complex()),
       d_wave(batch * trained.sps() + d_block.pitch() + 2 * simd::lanes,
              trained.is_complex()),
@@ -68,7 +68,7 @@ void waveform_judge::reset()
     std::fill(d_moments.begin(), d_moments.end(), 0.0);
     std::fill(d_filter.begin(), d_filter.end(), 0.0);
     std::fill(d_sums.begin(), d_sums.end(), 0.0);
-    std::fill(d_latest.begin(), d_latest.end(), 0.0);
+    d_latest = d_usual = 0;
     d_symbols = 0;
     d_waveform.start_round();
     d_filter[d_taps / 2] = 1;
@@ -96,16 +96,12 @@ bool waveform_judge::look(const feature_view& batch,
         subtract(first, last, d_rest.data());
         return power(last - first);
     };
-    if (settled()) { // an amplitude that changes within some hundred symbols is the same signal
-        const double keep = std::max(0.0, 1 - static_cast<double>(d_batch) / looked_at);
-        d_latest[0] = keep * d_latest[0] + residual_power();
-        d_latest[1] = keep * d_latest[1] + count;
-    }
-    const bool changed = d_latest[0] > much_more * d_latest[1] * before * before;
+    const bool changed =
+        settled() && has_changed(residual_power() / count, before * before);
     if (changed)
         reset();
     d_symbols += d_batch;
-    const double keep = std::max(kept_of_channel(d_batch, apart),
+    const double keep = std::max(channel_memory_factor(d_batch, apart),
                                  1 - static_cast<double>(d_batch) / least_kept);
     const auto fade = [keep](auto& sums) {
         for (auto& sum : sums)
@@ -123,6 +119,21 @@ bool waveform_judge::look(const feature_view& batch,
     if (!std::isfinite(d_sums[0])) // later sums would not be finite either
         reset();
     return changed;
+}
+
+/* Whether the mean residual power of the latest 1024 symbols is more than twice the usual one, which stays as it was
+ * while a batch has more than that.
+ * \param now of the batch
+ * \param before average of the earlier ones */
+bool waveform_judge::has_changed(double now, double before)
+{
+    if (d_usual == 0)
+        d_latest = before;
+    if (d_usual == 0 || now <= much_more * d_usual)
+        d_usual = before;
+    d_latest +=
+        std::min(1.0, static_cast<double>(d_batch) / looked_at) * (now - d_latest);
+    return d_latest > much_more * d_usual;
 }
 
 // Adds all windows of `taps` expected samples of the batch to the least squares.
@@ -345,6 +356,7 @@ void waveform_judge::state(archive& members)
     std::copy(d_filter.begin(), d_filter.end(), d_taps_in_use.begin());
     members("sums", d_sums, 0.0, 1e15);
     members("latest", d_latest, 0.0, 1e15);
+    members("usual", d_usual, 0.0, 1e15);
     members("waveform", d_waveform);
     members("symbols", d_symbols);
 }

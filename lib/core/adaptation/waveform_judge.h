@@ -25,11 +25,11 @@ namespace gr::adann::core {
  *
  * The waveform is the model's, passed through a filter of three symbols on each side and an
  * offset. The filter follows the present signal by exponentially windowed least squares over
- * some 2048 symbols that it takes, of the latest 8192 of the stream, with the decisions of the
+ * some 2048 symbols that it takes, of the latest 16,384 of the stream, with the decisions of the
  * network in use, or better labels (relearn()); it is regularised towards the identity. The waveform
  * itself is updated slowly (following_waveform). Differences at less than nine symbols from each
  * other count as one, with one vote: by the likelihood of the residual over them and four symbols on
- * each side. The statistics of the data do not matter. When the residual power of a batch is more
+ * each side. The statistics of the data do not matter. When the residual power of 1024 symbols is more
  * than twice the earlier one, the signal has changed: the filter starts over, and 2048 symbols pass
  * before the next vote.
  *
@@ -97,6 +97,7 @@ public:
     void state(archive& members);
 
 private:
+    bool has_changed(double now, double before);
     void gather();
     void gather_wave();
     void solve_filter();
@@ -121,12 +122,12 @@ private:
     // Least squares of the filter, with its offset last; real if the samples are.
     std::vector<std::complex<double>> d_gram, d_moments, d_filter;
     std::vector<std::complex<double>> d_gram_before,
-        d_moments_before;         // of earlier batches
-    std::vector<double> d_sums;   // of residuals: squares, count
-    std::vector<double> d_latest; // the same of the latest symbols
-    std::size_t d_symbols = 0;    // since the signal changed
-    normal_equations d_block;     // of a batch
-    planes d_wave, d_wanted;      // expected and received samples
+        d_moments_before;             // of earlier batches
+    std::vector<double> d_sums;       // of residuals: squares, count
+    double d_latest = 0, d_usual = 0; // has_changed()'s mean powers; 0: not known
+    std::size_t d_symbols = 0;        // since the signal changed
+    normal_equations d_block;         // of a batch
+    planes d_wave, d_wanted;          // expected and received samples
     std::vector<std::complex<double>> d_work, d_solution;
     std::vector<std::complex<float>> d_taps_in_use;
 };

@@ -217,13 +217,35 @@ void expected_waveform::expect_affine(const std::uint8_t* labels,
     add_up(labels, count, samples);
 }
 
+// Calls use(first symbol, symbols, their affine part) for all, some at a time. The part has reach() symbols more around.
+template <typename Use>
+void expected_waveform::with_affine(const std::uint8_t* labels,
+                                    std::size_t count,
+                                    Use use) const
+{
+    constexpr std::size_t most_floats = 1024;
+    float affine[most_floats];
+    const std::size_t around = d_polynomial.reach();
+    const std::size_t most = most_floats / stride() - 2 * around; // symbols
+    for (std::size_t first = 0; first < count; first += most) {
+        const std::size_t n = std::min(most, count - first);
+        add_up(labels + first - around, n + 2 * around, affine);
+        use(first, n, affine + around * stride());
+    }
+}
+
 void expected_waveform::expect(const std::uint8_t* labels,
                                std::size_t count,
                                float* samples) const
 {
     if (!d_polynomial.memory())
         return add_up(labels, count, samples);
-    add_polynomial(labels, count, samples, true);
+    with_affine(
+        labels, count, [&](std::size_t first, std::size_t n, const float* affine) {
+            float* const sum = samples + first * stride();
+            std::copy_n(affine, n * stride(), sum);
+            d_polynomial.add(affine, n, sum);
+        });
     add_table(labels, count, samples);
 }
 
@@ -234,28 +256,11 @@ void expected_waveform::expect_nonlinear(const std::uint8_t* labels,
     for (std::size_t i = 0; i < count; ++i)
         std::copy_n(d_affine.begin(), stride(), samples + i * stride());
     if (d_polynomial.memory())
-        add_polynomial(labels, count, samples, false);
+        with_affine(
+            labels, count, [&](std::size_t first, std::size_t n, const float* affine) {
+                d_polynomial.add(affine, n, samples + first * stride());
+            });
     add_table(labels, count, samples);
-}
-
-// To the samples, or with `replaces` to the affine part that replaces them.
-void expected_waveform::add_polynomial(const std::uint8_t* labels,
-                                       std::size_t count,
-                                       float* samples,
-                                       bool replaces) const
-{
-    constexpr std::size_t most_floats = 1024;
-    float affine[most_floats];
-    const std::size_t around = d_polynomial.reach();
-    const std::size_t most = most_floats / stride() - 2 * around; // symbols
-    for (std::size_t first = 0; first < count; first += most) {
-        const std::size_t n = std::min(most, count - first);
-        float* const sum = samples + first * stride();
-        add_up(labels + first - around, n + 2 * around, affine);
-        if (replaces)
-            std::copy_n(affine + around * stride(), n * stride(), sum);
-        d_polynomial.add(affine + around * stride(), n, sum);
-    }
 }
 
 void expected_waveform::add_table(const std::uint8_t* labels,

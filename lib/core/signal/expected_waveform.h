@@ -129,7 +129,7 @@ public:
      * \param samples count · stride() floats */
     void expect(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
-    //! The same without the points' own part: affine()'s offset, the polynomial and the table.
+    //! The same less what affine() multiplies the points with: its offset, the polynomial and the table remain.
     void
     expect_nonlinear(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
@@ -152,10 +152,8 @@ private:
     template <std::size_t width>
     void sum(const std::uint8_t* labels, std::size_t count, float* samples) const;
     void add_up(const std::uint8_t* labels, std::size_t count, float* samples) const;
-    void add_polynomial(const std::uint8_t* labels,
-                        std::size_t count,
-                        float* samples,
-                        bool replaces) const;
+    template <typename Use>
+    void with_affine(const std::uint8_t* labels, std::size_t count, Use use) const;
     void add_table(const std::uint8_t* labels, std::size_t count, float* samples) const;
 
     shape d_shape;

@@ -125,13 +125,11 @@ public:
         const window_geometry& window = d_stream.history.window();
         return window.dimension() + 2 * reach() * window.floats_per_sample();
     }
-    //! Blocks from one update to the next, 1 to most_apart: more on a link that moves less.
-    std::size_t apart() const { return is_calm() ? d_stream.filter.bank().apart() : 1; }
     //! Symbols over which the best taps are an average: fewer on a link that moves faster; 0 while the
     //! stream is not explained, or the carrier may change.
     std::size_t time_constant() const
     {
-        return is_calm() ? d_stream.filter.bank().time_constant() : 0;
+        return knows_changes() ? d_stream.filter.bank().time_constant() : 0;
     }
     //! Symbols that filter() may be given at most: up to the next update, the next step of the
     //! carrier or the end of the training sequence.
@@ -233,11 +231,16 @@ private:
         std::size_t position = 0; //!< symbols since the latest update
     };
     pace next_pace() const;
-    // Whether how fast the link changes is known.
-    bool is_calm() const
+    // Whether the taps show how fast the link changes.
+    bool knows_changes() const
     {
         const auto& carrier = d_stream.carrier;
         return d_recovery.explains(d_stream) && !(carrier && carrier->loop().may_move());
+    }
+    // Blocks from one update to the next, 1 to most_apart: more on a link that moves less.
+    std::size_t apart() const
+    {
+        return knows_changes() ? d_stream.filter.bank().apart() : 1;
     }
     void forget_samples();
     void forget_corrections();

@@ -147,25 +147,25 @@ void soft_decisions::find(const std::uint8_t* labels,
                           label_noise& noise,
                           soft_decision* found) const
 {
-    error of_estimate{};
+    estimate_error error{};
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t missing = d_window - std::min(d_window, n - 1 - i);
         const part& of = d_parts[missing];
         const std::size_t floats = (2 * d_window + 1 - missing) * d_stride;
         if (i == 0 || missing > 0)
-            of_estimate = error_of(excess * of.variance, noise);
+            error = error_of(excess * of.variance, noise);
         float z[2] = {};
         for (std::size_t d = 0; d < d_dimensions; ++d)
             z[d] = d_kernels->dot(&of.filter[d * floats], linear + i * d_stride, floats);
-        found[i] = posterior(labels[i], { z[0], z[1] }, of_estimate, noise);
+        found[i] = posterior(labels[i], { z[0], z[1] }, error, noise);
     }
 }
 
 /* The nearest other point is at a distance of 2h or more. At a distance a from the decided one the log-likelihood ratio
  * is at least (2h - a)²/most - a²/least, over the scale, less half the span of the noise's logarithms in each dimension.
  * Where that is `sure`: q a² + b a = c, with q = 1/least - 1/most. */
-soft_decisions::error soft_decisions::error_of(float variance,
-                                               const label_noise& noise) const
+soft_decisions::estimate_error soft_decisions::error_of(float variance,
+                                                        const label_noise& noise) const
 {
     const float scale = d_dimensions == 2 ? variance : 2 * variance;
     const float most = noise.largest(), least = noise.smallest();
@@ -178,13 +178,13 @@ soft_decisions::error soft_decisions::error_of(float variance,
 
 soft_decision soft_decisions::posterior(std::uint8_t label,
                                         std::complex<float> z,
-                                        const error& of_estimate,
+                                        const estimate_error& error,
                                         label_noise& noise) const
 {
     const std::complex<float> decided = d_points[label], off = z - decided,
-                              linear = z * of_estimate.shrinkage - decided;
-    if (const float distance = std::norm(off); distance < of_estimate.sure) {
-        noise.add(label, 1, distance * of_estimate.precision);
+                              linear = z * error.shrinkage - decided;
+    if (const float distance = std::norm(off); distance < error.sure_square) {
+        noise.add(label, 1, distance * error.precision);
         return { {}, off, linear, 0 };
     }
     // Negative logarithms of the points' likelihoods, but for a constant.
@@ -192,7 +192,7 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
     float least = std::numeric_limits<float>::max();
     for (std::size_t m = 0; m < d_points.size(); ++m) {
         losses[m] =
-            std::norm(z - d_points[m]) * of_estimate.exponent / noise.factors()[m] +
+            std::norm(z - d_points[m]) * error.inverse_scale / noise.factors()[m] +
             static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
         least = std::min(least, losses[m]);
     }
@@ -213,16 +213,14 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
     }
     for (std::size_t m = 0; m < d_points.size(); ++m)
         if (losses[m] > 0)
-            noise.add(
-                m, losses[m] / total, std::norm(z - d_points[m]) * of_estimate.precision);
+            noise.add(m, losses[m] / total, std::norm(z - d_points[m]) * error.precision);
     mean /= total;
     across /= total;
     if (!std::isfinite(std::norm(mean)))
         return {};
     // The mean's derivative is the posterior covariance
     // over the noise's, half of which is in each dimension.
-    const float turning =
-        2 * of_estimate.precision * (across_square / total - across * across);
+    const float turning = 2 * error.precision * (across_square / total - across * across);
     return { mean,
              off,
              linear,

@@ -107,17 +107,17 @@ private:
                    std::size_t missing,
                    bool interferes = true) const;
     // Of an unbiased linear estimate.
-    struct error {
-        float precision; // 1 / variance, of all dimensions
-        float shrinkage; // factor that makes its mean square error least
-        float exponent;  // of a likelihood, over |z - P|²
+    struct estimate_error {
+        float precision;     // 1 / variance, of all dimensions
+        float shrinkage;     // factor that makes its mean square error least
+        float inverse_scale; // -ln of a point's likelihood, over |z - P|²
         float
-            sure; // the square of a distance to a point from which no other one is likely
+            sure_square; // of the distance to a point up to which no other one is likely
     };
-    error error_of(float variance, const label_noise& noise) const;
+    estimate_error error_of(float variance, const label_noise& noise) const;
     soft_decision posterior(std::uint8_t label,
                             std::complex<float> z,
-                            const error& of_estimate,
+                            const estimate_error& error,
                             label_noise& noise) const;
 
     std::size_t d_reach, d_window, d_stride, d_planes, d_dimensions;

@@ -367,8 +367,7 @@ void tap_bank::choose()
 // The interval of the blocks that are learnt from, and the time constants that are not updated.
 void tap_bank::pace(bool has_changed, const normal_equations& block)
 {
-    const std::size_t most =
-        std::min(time_constant(), d_blocks * d_block) / updates_per_memory;
+    const std::size_t most = time_constant() / updates_per_memory;
     d_apart = has_changed ? 1 : std::min(2 * d_apart, d_most_apart);
     while (d_apart > 1 && d_apart * d_block > most)
         d_apart /= 2;

@@ -103,10 +103,12 @@ public:
     const float* taps() const { return d_candidates[d_used].taps.data(); }
     //! Time constant of the taps in use, symbols; 0: the identity.
     std::size_t memory() const;
-    //! That of the best taps other than the identity: the longer, the slower the link changes.
+    //! That of the best taps other than the identity, but at most the symbols that these have learnt from: the
+    //! longer, the slower the link changes.
     std::size_t time_constant() const
     {
-        return d_memories[d_candidates[d_rival].memory].symbols;
+        return std::min(d_memories[d_candidates[d_rival].memory].symbols,
+                        d_blocks * d_block);
     }
     //! The phase of vᴴw, in radians, of a complex vector v and the taps w in use.
     float phase(const float* v) const;

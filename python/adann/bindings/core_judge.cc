@@ -10,6 +10,8 @@
 #include "core/adaptation/waveform_judge.h"
 #include "core/network/model.h"
 
+#include <gnuradio/adann/equalizer_settings.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -94,7 +96,7 @@ follows the present signal. Raises ValueError naming the parameter that is out o
         .def(py::init<const expected_waveform&, unsigned, std::size_t>(),
              py::arg("waveform"),
              py::arg("half_window"),
-             py::arg("batch") = 512)
+             py::arg("batch") = gr::adann::learner_settings{}.batch)
         .def(
             "look",
             [](judge& self,
@@ -131,7 +133,7 @@ follows the present signal. Raises ValueError naming the parameter that is out o
         py::arg("model"),
         py::arg("features"),
         py::arg("labels"),
-        py::arg("batch") = 512,
+        py::arg("batch") = gr::adann::learner_settings{}.batch,
         R"(Labels that explain the samples better, by the expected waveform of a core.model.
 
 features: float32 (n, D), consecutive windows; labels: uint8 (n,), as a network decides them. Each
