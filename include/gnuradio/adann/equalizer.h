@@ -126,7 +126,8 @@ struct ber_estimate {
  * Learning rate, sigma and epsilon that are `automatic` are scaled to half the distance h of two
  * neighbours in the unit-power constellation, and to the noise n that the model's expected
  * waveform was trained with: 0.0045 h, min(0.7 n, h·√sps/9) and min(2 n, h·√sps/3), for PAM2 and
- * QPSK min(2 n, h·√sps/6). While refined labels are learnt the learning rate is six times that.
+ * QPSK min(2 n, h·√sps/6). For refined labels that the waveform explains the learning rate is six
+ * times that.
  *
  * Without a model a slicer decides 4096 symbols, then a linear equalizer that is fitted to them
  * blindly, after a front filter that follows carrier and channel. From 32768 symbols on a network

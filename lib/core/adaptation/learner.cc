@@ -14,7 +14,8 @@ namespace {
 
 // Symbols in a row without an accepted step, or of unusable batches.
 constexpr std::size_t most_rejected = 16384;
-constexpr float faster = 6; // factor of the learning rate while refined labels are learnt
+// Factor of the learning rate for refined labels that the waveform explains.
+constexpr float faster = 6;
 // Learnt symbols for each step of pace(): as many as the default of `average`.
 constexpr std::size_t symbols_a_pace = 10'000;
 constexpr std::size_t slowest_pace = 8; // batches
@@ -92,7 +93,8 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
     const std::uint8_t* refined =
         d_guard && teaches_refined ? d_guard->refined() : nullptr;
     const bool is_automatic = !d_settings.learning_rate;
-    d_trainer.set_learning_rate(refined && is_automatic ? faster * d_rate : d_rate);
+    const bool is_explained = refined && d_guard->explained();
+    d_trainer.set_learning_rate(is_explained && is_automatic ? faster * d_rate : d_rate);
     const step_result result =
         d_trainer.step(batch,
                        supervised ? known : refined,
@@ -102,7 +104,7 @@ const std::vector<learner_event>& learner::step(const feature_view& batch,
         ++d_status.updates;
         update_average(batch.count);
     }
-    d_explained = refined && d_guard->explained() ? d_explained + batch.count : 0;
+    d_explained = is_explained ? d_explained + batch.count : 0;
     d_rejected = result.accepted ? 0 : d_rejected + batch.count;
     d_events.push_back(event(event_kind::step, "", result));
     if (d_guard && d_rejected >= most_rejected)

@@ -93,7 +93,7 @@ struct learner_event : learner_status {
  *    chooses the one in use, and may have training start over from it: a rollback.
  * 3. The trainer makes one step: pseudo-labels, loss, gradient, optimizer. With the
  *    pseudo-label "refined" the guard's refined labels are learnt where there are any, at
- *    six times the automatic learning rate. After 16384 symbols without an accepted step
+ *    six times the automatic learning rate where the waveform explains them. After 16384 symbols without an accepted step
  *    training starts over as well.
  * 4. The adaptive weights are an exponential moving average of the trained ones, with
  *    α = N_b / (average + N_b) for a step of N_b symbols. This keeps the noise of single

@@ -34,7 +34,7 @@ constexpr std::array<word<noise_kind>, 2> words(noise_kind)
  *   without a waveform has. With two levels (PAM2, QPSK) epsilon is at most half of that:
  *   more makes posteriors flatter and flatter there.
  * - the learning rate as 0.0045 h: 0.0020 for PAM4, 0.0014 for 16QAM. The learner takes
- * six times that while it learns refined labels. */
+ * six times that for refined labels that the waveform explains. */
 training_settings scaled_to(const model& fits, training_settings settings);
 
 //! Result of one pass over a batch.
