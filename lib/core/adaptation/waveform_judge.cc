@@ -17,8 +17,9 @@ constexpr std::size_t around = 4; // symbols, on each side of a difference
 // Symbols that the filter is fitted to at least: the residual of fewer is too small.
 constexpr double least_kept = 256;
 constexpr double much_more = 2; // times the residual power: the signal has changed
-// Symbols that have it: in fewer, an amplitude that changes within 300 to 600 symbols was taken for another signal.
-constexpr double looked_at = 1024;
+// Symbols, and batches, that have it: in fewer, an amplitude that changes within 300 to 600 symbols was taken for another
+// signal; in more batches a pause between bursts was not noticed.
+constexpr double looked_at = 1024, most_batches = 4;
 constexpr double stake = 0.5; // part of the bet's value that is staked on a vote
 
 } // namespace
@@ -121,7 +122,7 @@ bool waveform_judge::look(const feature_view& batch,
     return changed;
 }
 
-/* Whether the mean residual power of the latest 1024 symbols is more than twice the usual one, which stays as it was
+/* Whether the mean residual power of the latest 1024 symbols, or four batches, is more than twice the usual one, which stays as it was
  * while a batch has more than that.
  * \param now of the batch
  * \param before average of the earlier ones */
@@ -131,8 +132,9 @@ bool waveform_judge::has_changed(double now, double before)
         d_latest = before;
     if (d_usual == 0 || now <= much_more * d_usual)
         d_usual = before;
-    d_latest +=
-        std::min(1.0, static_cast<double>(d_batch) / looked_at) * (now - d_latest);
+    const double part =
+        std::max(static_cast<double>(d_batch) / looked_at, 1 / most_batches);
+    d_latest += std::min(1.0, part) * (now - d_latest);
     return d_latest > much_more * d_usual;
 }
 

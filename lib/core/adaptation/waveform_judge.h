@@ -29,7 +29,7 @@ namespace gr::adann::core {
  * network in use, or better labels (relearn()); it is regularised towards the identity. The waveform
  * itself is updated slowly (following_waveform). Differences at less than nine symbols from each
  * other count as one, with one vote: by the likelihood of the residual over them and four symbols on
- * each side. The statistics of the data do not matter. When the residual power of 1024 symbols is more
+ * each side. The statistics of the data do not matter. When the residual power of 1024 symbols, or of four batches, is more
  * than twice the earlier one, the signal has changed: the filter starts over, and 2048 symbols pass
  * before the next vote.
  *
