@@ -7,7 +7,6 @@
 #pragma once
 
 #include "core/signal/constellation.h"
-#include "core/signal/expected_waveform.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -22,16 +21,15 @@ inline float left_at_random(const constellation& symbols, std::size_t dimensions
     return h * h / 3 * static_cast<float>(dimensions);
 }
 
-/*! Mean square of a sample beyond which a stream is lost: the noise that the model learnt, and a part of
- * the residual of random decisions; but more than the noise itself scatters: over the nine blocks that a
+//! Part of the residual of random decisions beyond the noise, from which on a stream is lost.
+constexpr float lost_part = 0.75f;
+
+/*! Mean square of a sample beyond which a stream is lost: the noise and a part of the residual of random decisions,
+ * left_at_random(); but more than the noise itself scatters: over the nine blocks that a
  * residual is averaged over by 1/24, or 1/17 of float samples. A third is 8 or 6 of these. */
-inline float lost_limit(const expected_waveform& waveform,
-                        const constellation& symbols,
-                        float part = 0.75f)
+constexpr float lost_limit(float noise, float at_random, float part = lost_part)
 {
-    const std::size_t dimensions = waveform.is_complex() ? 2 : 1;
-    const float noise = waveform.noise_power();
-    return noise + std::max(part * left_at_random(symbols, dimensions), noise / 3);
+    return noise + std::max(part * at_random, noise / 3);
 }
 
 //! Residual below which labels are accepted in place of others: half of the others' residual.

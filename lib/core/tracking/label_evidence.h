@@ -88,9 +88,6 @@ public:
 
     //! The samples that compare() looked at, without their carrier.
     signal_planes derotated(const tracked_stream& stream) const;
-    //! Random decisions' mean square residual of a sample, with the noise.
-    float at_random() const { return d_at_random; }
-
     //! Earlier comparisons were of labels by other taps.
     void forget_comparisons() { d_judge.reset(); }
     void state(archive& members);

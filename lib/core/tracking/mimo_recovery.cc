@@ -14,7 +14,7 @@ namespace gr::adann::core {
 
 namespace {
 constexpr std::size_t most_late = displacement::most_late;
-constexpr std::size_t compared = 256; // symbols of two outputs, or of two filters
+constexpr std::size_t compared = mimo_streams::compared;
 constexpr std::size_t step = mimo_streams::step;
 constexpr float doubtful = 0.5f;   // part of the residual of random decisions
 constexpr double much_more = 2;    // times the usual residual
@@ -48,9 +48,7 @@ void begin_search(const mimo_streams& streams,
 } // namespace
 
 mimo_recovery::mimo_recovery(const model& behind, const mimo_streams& streams)
-    : d_lost(lost_limit(streams.waveform, streams.alphabet)),
-      d_doubtful(lost_limit(streams.waveform, streams.alphabet, doubtful)),
-      d_power(streams.alphabet, streams.waveform.probabilities()),
+    : d_power(streams.alphabet, streams.waveform.probabilities()),
       d_start(behind, streams.sums),
       d_labels(compared + 2 * streams.waveform.reach()),
       d_samples(2 * (streams.sample(d_labels.size() - 1) + streams.window.samples())),
@@ -79,7 +77,8 @@ bool mimo_recovery::is_unusual(const output& each) const
 
 bool mimo_recovery::is_lost(const output& each) const
 {
-    return each.mean_residual() > (is_unusual(each) ? d_doubtful : d_lost);
+    return each.mean_residual() >
+           (is_unusual(each) ? each.noise.limit(doubtful) : each.noise.limit());
 }
 
 // Whether the power of the latest labels differs significantly from the constellation's.
@@ -89,13 +88,36 @@ bool mimo_recovery::has_unusual_power(const mimo_streams& streams,
     return d_power.is_unusual(&each.labels[streams.latest(compared)], compared);
 }
 
+// Of its latest symbols, each step at the best phase.
+void mimo_recovery::test_noise(const mimo_streams& streams, output& each)
+{
+    const std::size_t first = streams.latest(compared);
+    if (!each.measured)
+        return;
+    const bool usable = streams.is_usable(each, first);
+    for (std::size_t k = first; usable && k < first + compared; k += step) {
+        const std::size_t n = streams.sample(step);
+        const float* const samples = &each.filtered[2 * streams.owned(k)];
+        streams.waveform.expect(&each.labels[k], step, d_expected.data());
+        const auto common = remaining(d_expected.data(), samples, n);
+        rotate(samples,
+               std::polar(1.0f, -static_cast<float>(std::arg(common))),
+               n,
+               &d_rotated[2 * streams.sample(k - first)]);
+    }
+    each.noise.test(static_cast<float>(each.mean_residual()),
+                    streams.waveform,
+                    &each.labels[first],
+                    usable ? d_rotated.data() : nullptr);
+}
+
 // Tests which outputs have lost their transmitter or share one; these start again.
 void mimo_recovery::test(mimo_streams& streams)
 {
     auto& outputs = streams.outputs;
-    const double most = d_lost * static_cast<double>(streams.sample(step));
     bool all_usual = true;
     for (auto& each : outputs) {
+        test_noise(streams, each);
         const bool unusual = is_unusual(each);
         all_usual = all_usual && !unusual;
         each.was_lost = is_lost(each) || each.is_silent();
@@ -105,7 +127,9 @@ void mimo_recovery::test(mimo_streams& streams)
             each.usual +=
                 (each.usual > 0 ? usually : 1) * (each.mean_residual() - each.usual);
         if (each.found && each.measured && !unusual &&
-            !has_unusual_power(streams, each) && each.latest_residual < most)
+            !has_unusual_power(streams, each) &&
+            each.latest_residual <
+                each.noise.limit() * static_cast<double>(streams.sample(step)))
             remember(streams, each);
     }
     for (auto a = outputs.begin(); a != outputs.end(); ++a)
@@ -309,7 +333,8 @@ void mimo_recovery::begin_sought(mimo_streams& streams,
         if (!outputs[o].found) {
             sought.push_back(o);
             // More noise is the usual by and by.
-            outputs[o].usual = std::min(by_and_by * outputs[o].usual, double{ d_lost });
+            outputs[o].usual = std::min(by_and_by * outputs[o].usual,
+                                        double{ outputs[o].noise.limit() });
         }
     // An output whose own labels are found again had not lost its transmitter: it goes on.
     std::vector<std::size_t> news = sought;
@@ -438,7 +463,7 @@ void mimo_recovery::resume(mimo_streams& streams,
     const bool is_as_usual = each.was_lost && least < much_more * each.usual;
     const bool is_less =
         is_as_usual ? least < hardly_more * others : clearly_less(least, others);
-    if (!is_less || !(least < d_lost))
+    if (!is_less || !(least < each.noise.limit()))
         return;
     const mimo_output* const shares = streams.shares_with(each);
     const std::size_t end = from + count;

@@ -59,6 +59,7 @@ private:
 
     bool is_unusual(const output& each) const;
     bool is_lost(const output& each) const;
+    void test_noise(const mimo_streams& streams, output& each);
     bool has_unusual_power(const mimo_streams& streams, const output& each) const;
     void test(mimo_streams& streams);
     void remember(const mimo_streams& streams, output& each);
@@ -86,7 +87,6 @@ private:
     decided_again
     decide_from(float phase, const mimo_streams& streams, const network_decider& decides);
 
-    const float d_lost, d_doubtful; // limits of the mean residual
     const label_power d_power;
     mimo_start d_start;
     std::size_t d_until_retry = 0, d_retry_interval = tested_every; // symbols, of starts

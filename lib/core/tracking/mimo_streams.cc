@@ -78,6 +78,7 @@ mimo_streams::mimo_streams(const model& behind, const mimo_filter_settings& sett
                             aligned_floats(2 * in[0].re.size()),
                             phase_decisions(
                                 alphabet, window, waveform.reach(), capacity + step),
+                            noise_level(waveform, alphabet, compared),
                             std::vector<std::uint8_t>(capacity + step) };
     outputs.assign(settings.outputs, each);
     for (std::size_t o = 0; o < outputs.size(); ++o) { // output o starts as channel o

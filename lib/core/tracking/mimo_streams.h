@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/network/model.h"
+#include "core/tracking/noise_level.h"
 #include "core/tracking/phase_decisions.h"
 #include "core/tracking/remembered_carrier.h"
 #include "core/tracking/tap_bank.h"
@@ -34,6 +35,7 @@ struct mimo_output {
     carrier turn;
     aligned_floats filtered; //!< interleaved
     phase_decisions phases;
+    noise_level noise;
     std::vector<std::uint8_t> labels; //!< at the selected angle
     std::size_t known =
         0; //!< labels from this symbol on are decisions by the present taps
@@ -72,6 +74,7 @@ struct mimo_streams {
     static constexpr std::size_t block = tracked_stream::block;
     static constexpr std::size_t step = carrier::step; //!< symbols processed at once
     static constexpr std::size_t start_symbols = 4096;
+    static constexpr std::size_t compared = 256; //!< of two outputs, of two filters, or with the noise
 
     //! \throws std::invalid_argument naming what is out of range or missing
     mimo_streams(const model& behind, const mimo_filter_settings& settings);

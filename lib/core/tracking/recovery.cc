@@ -20,7 +20,7 @@ recovery::recovery(const tracked_stream& stream,
                    std::shared_ptr<const expected_waveform> waveform,
                    const constellation& alphabet)
     : d_symmetries(alphabet.symmetries()),
-      d_limit(lost_limit(*waveform, alphabet)),
+      d_noise(*waveform, alphabet, judge::symbols),
       d_evidence(stream, waveform, alphabet),
       d_ambiguity(alphabet, stream.target.variance()),
       d_channel(*waveform,
@@ -99,6 +99,7 @@ void recovery::reset(tracked_stream& stream)
     forget(stream);
     d_lost.remembered().reset(stream);
     d_evidence.forget_usual();
+    d_noise.reset();
 }
 
 void recovery::change_level(tracked_stream& stream, float by)
@@ -227,6 +228,18 @@ bool recovery::are_displaced(const tracked_stream& stream)
     return !has_known && !has_walked;
 }
 
+void recovery::test_noise(const tracked_stream& stream)
+{
+    const sample_history& history = stream.history;
+    const std::size_t symbol = history.latest(judge::symbols),
+                      first = history.owned(symbol);
+    if (d_noise.test(stream.residual().mean,
+                     stream.target.waveform(),
+                     history.symbols().labels(symbol),
+                     history.is_usable(first) ? history.filtered(first) : nullptr))
+        d_evidence.forget_usual();
+}
+
 // Labels that are late or rotated relative to those without the filter are not compared.
 void recovery::compare_benefit(const tracked_stream& stream, judge::verdict found)
 {
@@ -260,6 +273,7 @@ void recovery::test(tracked_stream& stream,
     const bool was_used = is_followed();
     judge::verdict found = d_evidence.compare(stream, decides);
     compare_benefit(stream, found);
+    test_noise(stream);
     if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
         d_evidence.shows_signal())
         d_lost.remembered().note_signal();
@@ -356,7 +370,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
                                    d_level.find(stream, taps, decides),
                                    d_level.size(),
                                    d_evidence.derotated(stream),
-                                   d_evidence.at_random() };
+                                   d_noise.at_random() };
         if (d_evidence.is_believed(stream, proposed) && may_start &&
             start(stream, proposed, displaced(stream)))
             return true;
@@ -421,7 +435,8 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
     // Of all samples. The fit has fewer, by its taps, and as many unknowns: the limit is up to 1.3 times looser than by
     // the mean square.
     const float most = limit() * static_cast<float>(history.sample(judge::symbols));
-    const bool as_usual = d_evidence.has_usual() ? d_evidence.is_as_usual() : !was_lost();
+    const bool as_usual = d_evidence.has_usual() ? d_evidence.is_as_usual()
+                                                 : !was_lost() || d_noise.is_raised();
     const bool well = clearly_less(left, most);
     if (!d_evidence.determines(
             history.symbols().decided(history.latest(judge::symbols)))) {
@@ -549,6 +564,7 @@ void recovery::state(archive& members)
     d_reported.state(members, "shown_", d_symmetries.size());
     d_lost.state(members);
     members("benefit", d_benefit);
+    members("noise_level", d_noise);
     members("resets", d_resets);
 }
 

@@ -14,6 +14,7 @@
 #include "core/tracking/last_channel.h"
 #include "core/tracking/level_search.h"
 #include "core/tracking/lost_decisions.h"
+#include "core/tracking/noise_level.h"
 #include "core/tracking/recovery_state.h"
 #include "core/tracking/retry_schedule.h"
 #include "core/tracking/timing_search.h"
@@ -23,7 +24,7 @@ namespace gr::adann::core {
 
 /*! Supervises a filtered stream.
  *
- * The limit of the residual is what the model learnt as noise and three quarters of what decisions
+ * The limit of the residual is the noise (noise_level.h) and three quarters of what decisions
  * at random have as a residual. A single block beyond it, of more than twice the mean residual, exceeds
  * it as well, but not while the phase is searched: there the phase ran away for some symbols, which the
  * search mends. A block below half of it does not, whatever the mean: a burst of noise has passed. Every
@@ -99,7 +100,7 @@ public:
     {
         return status_of(d_state, exceeds(stream));
     }
-    float limit() const { return d_limit; }           //!< lost_limit()
+    float limit() const { return d_noise.limit(); }   //!< of the residual
     std::uint64_t resets() const { return d_resets; } //!< starts of the taps
 
     /*! Tests the latest symbols if it is time.
@@ -151,6 +152,7 @@ private:
     bool was_lost() const;
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
+    void test_noise(const tracked_stream& stream);
     bool are_displaced(const tracked_stream& stream);
     void compare_benefit(const tracked_stream& stream, judge::verdict found);
     void find_echoes(tracked_stream& stream);
@@ -173,7 +175,7 @@ private:
     displacement displaced(const tracked_stream& stream) const;
 
     std::vector<std::vector<std::uint8_t>> d_symmetries;
-    float d_limit; // of the mean square residual
+    noise_level d_noise;
     label_evidence d_evidence;
     ambiguity d_ambiguity;
     displacement d_reported; // by symbols that were known late

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/tracking/soft_decisions.h"
 
-#include "core/common/cholesky.h"
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -15,7 +13,6 @@ namespace {
 // Log-likelihood ratio to the nearest other point
 // beyond which a posterior, 1 - 1e-7, is 1 as a float.
 constexpr float sure = 16;
-constexpr std::size_t most_floats = 128; // of a window, whose covariance is solved
 // Variance of a linear estimate over that without interference: ordinary channels have 1 to 1.4, those
 // with deep notches 2 to 20. And part of the estimates' errors that decisions make. Chosen on 75 random
 // channels (docs/results/refinement.md): means were the better target where a network made more errors than
@@ -27,29 +24,14 @@ constexpr double far_fewer = 0.4;
 
 soft_decisions::soft_decisions(const expected_waveform& waveform,
                                const constellation& alphabet)
-    : d_reach(waveform.affine_reach()),
-      d_stride(waveform.stride()),
-      d_planes(waveform.is_complex() ? 2 : 1),
-      d_dimensions(alphabet.dimensions()),
-      d_kernels(&simd::active()),
+    : d_response(waveform, alphabet.dimensions()),
+      d_window(linear_estimator::window(d_response)),
       d_points(alphabet.unit_points()),
-      d_half_distance(alphabet.half_distance()),
-      d_pitch((2 * d_reach + 1) * d_stride),
-      d_pulse(d_dimensions * d_pitch)
+      d_half_distance(alphabet.half_distance())
 {
-    d_window =
-        std::min(d_reach, (std::max(most_floats / d_stride, std::size_t{ 1 }) - 1) / 2);
-    const std::size_t symbols = 2 * d_reach + 1;
-    for (std::size_t d = 0; d < d_dimensions; ++d)
-        for (std::size_t i = 0; i < symbols; ++i) { // rows begin with the latest symbol
-            const std::size_t place = symbols - 1 - i;
-            std::copy_n(&waveform.affine()[(1 + place * d_dimensions + d) * d_stride],
-                        d_stride,
-                        &d_pulse[d * d_pitch + i * d_stride]);
-        }
     for (std::size_t missing = 0; missing <= d_window; ++missing)
-        d_parts.push_back(estimator(waveform, missing));
-    d_alone = estimator(waveform, 0, false).variance;
+        d_parts.push_back(linear_estimator(waveform, d_response, { missing }));
+    d_alone = linear_estimator(waveform, d_response, { 0, false }).variance();
     for (std::size_t label = 0; label < alphabet.size(); ++label)
         d_neighbours += static_cast<double>(alphabet.neighbours(label).size()) /
                         static_cast<double>(alphabet.size());
@@ -57,87 +39,12 @@ soft_decisions::soft_decisions(const expected_waveform& waveform,
 
 bool soft_decisions::is_outdone_by(double symbol_error_rate) const
 {
-    const double deviation = std::sqrt(variance() / static_cast<float>(d_dimensions));
+    const double deviation =
+        std::sqrt(variance() / static_cast<float>(d_response.dimensions));
     const double own =
         d_neighbours * std::erfc(d_half_distance / deviation * M_SQRT1_2) / 2;
     return variance() > interfered * d_alone &&
            symbol_error_rate < far_fewer * std::min(own, 1.0);
-}
-
-// Estimates the middle one of 2 window + 1 symbols, of which the last `missing` are not received.
-soft_decisions::part soft_decisions::estimator(const expected_waveform& waveform,
-                                               std::size_t missing,
-                                               bool interferes) const
-{
-    const auto reach = static_cast<std::ptrdiff_t>(d_reach);
-    const auto window = static_cast<std::ptrdiff_t>(d_window);
-    const std::size_t known = 2 * d_window + 1 - missing, floats = known * d_stride;
-    // Response of the window's floats to dimension d of a symbol's point.
-    const auto pulse = [&](std::ptrdiff_t symbol, std::size_t d) {
-        std::vector<double> values(floats);
-        for (std::ptrdiff_t i = 0; i < static_cast<std::ptrdiff_t>(known); ++i) {
-            const std::ptrdiff_t at = i - window - symbol + reach; // symbol of the pulse
-            if (at >= 0 && at <= 2 * reach)
-                for (std::size_t j = 0; j < d_stride; ++j)
-                    values[i * d_stride + j] = d_pulse[d * d_pitch + at * d_stride + j];
-        }
-        return values;
-    };
-    const double power = 1.0 / static_cast<double>(d_dimensions); // of each dimension
-    const auto& correlation = waveform.noise_correlation();
-    const auto most_lag = static_cast<std::ptrdiff_t>(waveform.lags() / 2);
-    // Covariance of the window's circular noise, half
-    // of E[conj(v(k + lag)) v(k)] in each dimension.
-    const auto noise = [&](std::size_t i, std::size_t j) {
-        const std::ptrdiff_t lag = static_cast<std::ptrdiff_t>(i / d_planes) -
-                                   static_cast<std::ptrdiff_t>(j / d_planes);
-        if (std::abs(lag) > most_lag)
-            return 0.0;
-        const float* const at = &correlation[(lag + most_lag) * d_planes];
-        const std::size_t p = i % d_planes, q = j % d_planes;
-        return double{ p == q ? at[0]
-                       : p    ? -at[1]
-                              : at[1] } /
-               static_cast<double>(d_planes);
-    };
-    std::vector<double> signal(floats * floats), wanted(floats * d_dimensions);
-    for (std::ptrdiff_t symbol = -reach - window; symbol <= reach + window; ++symbol)
-        for (std::size_t d = 0; d < d_dimensions; ++d) {
-            const auto values = pulse(symbol, d);
-            for (std::size_t i = 0; i < floats; ++i)
-                for (std::size_t j = 0; j <= i && (interferes || symbol == 0); ++j)
-                    signal[i * floats + j] += power * values[i] * values[j];
-            for (std::size_t i = 0; symbol == 0 && i < floats; ++i)
-                wanted[i * d_dimensions + d] = power * values[i];
-        }
-    part found{ aligned_floats(floats * d_dimensions) };
-    // The residual of a nonlinear waveform may have a correlation that
-    // is no covariance together with the signal's: then a larger part
-    // of the noise counts as white, until the matrix is definite.
-    std::vector<double> taps;
-    for (double coloured = 1; coloured > 0.01; coloured /= 2) {
-        auto covariance = signal;
-        for (std::size_t i = 0; i < floats; ++i)
-            for (std::size_t j = 0; j <= i; ++j)
-                covariance[i * floats + j] +=
-                    i == j ? noise(i, i) * (1 + 1e-6) : coloured * noise(i, j);
-        taps = wanted;
-        if (solve(covariance, floats, taps, d_dimensions))
-            break;
-    }
-    double gain = 0;
-    for (std::size_t d = 0; d < d_dimensions; ++d) {
-        const auto values = pulse(0, d);
-        for (std::size_t i = 0; i < floats; ++i) {
-            gain += taps[i * d_dimensions + d] * values[i] * power;
-            found.filter[d * floats + i] = static_cast<float>(taps[i * d_dimensions + d]);
-        }
-    }
-    gain = std::clamp(gain, 1e-6, 1 - 1e-9);
-    for (float& tap : found.filter) // unbiased
-        tap /= static_cast<float>(gain);
-    found.variance = static_cast<float>((1 - gain) / gain);
-    return found;
 }
 
 void soft_decisions::find(const std::uint8_t* labels,
@@ -150,14 +57,11 @@ void soft_decisions::find(const std::uint8_t* labels,
     estimate_error error{};
     for (std::size_t i = 0; i < n; ++i) {
         const std::size_t missing = d_window - std::min(d_window, n - 1 - i);
-        const part& of = d_parts[missing];
-        const std::size_t floats = (2 * d_window + 1 - missing) * d_stride;
+        const linear_estimator& of = d_parts[missing];
         if (i == 0 || missing > 0)
-            error = error_of(excess * of.variance, noise);
-        float z[2] = {};
-        for (std::size_t d = 0; d < d_dimensions; ++d)
-            z[d] = d_kernels->dot(&of.filter[d * floats], linear + i * d_stride, floats);
-        found[i] = posterior(labels[i], { z[0], z[1] }, error, noise);
+            error = error_of(excess * of.variance(), noise);
+        found[i] = posterior(
+            labels[i], of.estimate(linear + i * d_response.stride), error, noise);
     }
 }
 
@@ -167,11 +71,12 @@ void soft_decisions::find(const std::uint8_t* labels,
 soft_decisions::estimate_error soft_decisions::error_of(float variance,
                                                         const label_noise& noise) const
 {
-    const float scale = d_dimensions == 2 ? variance : 2 * variance;
+    const float scale = d_response.dimensions == 2 ? variance : 2 * variance;
     const float most = noise.largest(), least = noise.smallest();
     const float h = d_half_distance, q = 1 / least - 1 / most, b = 4 * h / most;
-    const float c = 4 * h * h / most -
-                    (sure + noise.span() * static_cast<float>(d_dimensions) / 2) * scale;
+    const float c =
+        4 * h * h / most -
+        (sure + noise.span() * static_cast<float>(d_response.dimensions) / 2) * scale;
     const float a = c > 0 ? 2 * c / (b + std::sqrt(b * b + 4 * q * c)) : 0;
     return { 1 / variance, 1 / (1 + variance), 1 / scale, a * a };
 }
@@ -193,7 +98,7 @@ soft_decision soft_decisions::posterior(std::uint8_t label,
     for (std::size_t m = 0; m < d_points.size(); ++m) {
         losses[m] =
             std::norm(z - d_points[m]) * error.inverse_scale / noise.factors()[m] +
-            static_cast<float>(d_dimensions) / 2 * noise.logarithms()[m];
+            static_cast<float>(d_response.dimensions) / 2 * noise.logarithms()[m];
         least = std::min(least, losses[m]);
     }
     float total = 0, square = 0, across = 0, across_square = 0;
@@ -233,7 +138,7 @@ void soft_decisions::aim(const soft_decision* decisions,
                          float slope,
                          float* expected) const
 {
-    const auto reach = static_cast<std::ptrdiff_t>(d_reach);
+    const auto reach = static_cast<std::ptrdiff_t>(d_response.reach);
     const auto end = static_cast<std::ptrdiff_t>(n);
     for (std::ptrdiff_t k = -reach; k < end + reach; ++k) {
         const std::complex<float> by =
@@ -242,14 +147,14 @@ void soft_decisions::aim(const soft_decision* decisions,
             continue;
         const std::ptrdiff_t from = std::max<std::ptrdiff_t>(k - reach, 0);
         const std::ptrdiff_t to = std::min(k + reach + 1, end);
-        const std::size_t floats = (to - from) * d_stride;
-        const float* const pulse = &d_pulse[(from - (k - reach)) * d_stride];
-        float* const sum = expected + from * d_stride;
+        const std::size_t stride = d_response.stride, floats = (to - from) * stride;
+        const std::size_t of = (from - (k - reach)) * stride;
+        float* const sum = expected + from * stride;
         for (std::size_t j = 0; j < floats; ++j)
-            sum[j] += by.real() * pulse[j];
-        if (d_dimensions == 2)
+            sum[j] += by.real() * d_response.dimension(0)[of + j];
+        if (d_response.dimensions == 2)
             for (std::size_t j = 0; j < floats; ++j)
-                sum[j] += by.imag() * pulse[d_pitch + j];
+                sum[j] += by.imag() * d_response.dimension(1)[of + j];
     }
 }
 

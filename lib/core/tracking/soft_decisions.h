@@ -6,11 +6,8 @@
  */
 #pragma once
 
-#include "core/common/aligned.h"
-#include "core/signal/constellation.h"
-#include "core/signal/expected_waveform.h"
 #include "core/signal/label_noise.h"
-#include "core/simd/kernels.h"
+#include "core/tracking/linear_estimator.h"
 
 #include <complex>
 #include <cstdint>
@@ -51,7 +48,7 @@ public:
     //! Symbols on each side whose samples an estimate uses.
     std::size_t window() const { return d_window; }
     //! Variance of an unbiased linear estimate.
-    float variance() const { return d_parts.front().variance; }
+    float variance() const { return d_parts.front().variance(); }
     /*! Whether decisions with this symbol error rate know more of symbols than the linear estimates: most of the
      * variance is interference, and the estimates would be wrong several times as often (union bound over
      * neighbours). The taps are better taught by such decisions. NaN: not known, false. */
@@ -98,14 +95,6 @@ public:
     float excess(const soft_decision* decisions, std::size_t n) const;
 
 private:
-    // A linear estimator for windows whose last symbols have not been received yet.
-    struct part {
-        aligned_floats filter; // (dimensions, floats)
-        float variance = 0;    // of an unbiased estimate
-    };
-    part estimator(const expected_waveform& waveform,
-                   std::size_t missing,
-                   bool interferes = true) const;
     // Of an unbiased linear estimate.
     struct estimate_error {
         float precision;     // 1 / variance, of all dimensions
@@ -120,15 +109,13 @@ private:
                             const estimate_error& error,
                             label_noise& noise) const;
 
-    std::size_t d_reach, d_window, d_stride, d_planes, d_dimensions;
-    const simd::kernels* d_kernels;
+    symbol_response d_response;
+    std::size_t d_window;
+    std::vector<linear_estimator> d_parts;     // for 0 to window() missing symbols
     std::vector<std::complex<float>> d_points; // of unit power
     float d_half_distance;
-    std::size_t d_pitch;
-    aligned_floats d_pulse;    // (dimensions, symbols of the pulse, stride), by symbol
-    std::vector<part> d_parts; // for 0 to window missing symbols
-    float d_alone = 0;         // variance without interference
-    double d_neighbours = 0;   // of a point, on average
+    float d_alone;           // variance without interference
+    double d_neighbours = 0; // of a point, on average
 };
 
 } // namespace gr::adann::core

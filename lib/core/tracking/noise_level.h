@@ -1,0 +1,80 @@
+/* -*- c++ -*- */
+/*
+ * How much noise a stream has, and the residual beyond which it is lost.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/files/archive.h"
+#include "core/signal/constellation.h"
+#include "core/signal/expected_waveform.h"
+#include "core/signal/running_mean.h"
+#include "core/tracking/belief.h"
+#include "core/tracking/linear_estimator.h"
+
+#include <complex>
+#include <cstdint>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! The noise that the model learnt, or more, where tests of a stream show so.
+ *
+ * A residual beyond the limit has two causes: labels are wrong, or there is more noise than when the model was trained.
+ * From linear estimates, the points of random decisions are (2h)²/12 away in each dimension on average, h half the least
+ * distance of two points; those of wrong labels as far or further. If labels are nearer by two standard deviations, over
+ * 1024 symbols of tests beyond the limit, the residual is noise. It counts as such until a test finds less.
+ *
+ * So 16QAM is recognised with one wrong symbol in six, at any noise of the training record. */
+class noise_level
+{
+public:
+    //! \param symbols of a test
+    noise_level(const expected_waveform& waveform,
+                const constellation& alphabet,
+                std::size_t symbols);
+
+    //! lost_limit()
+    float limit(float part = lost_part) const
+    {
+        return lost_limit(d_power, d_random, part);
+    }
+    //! Whether there is more noise than the model learnt.
+    bool is_raised() const { return d_power > d_learnt; }
+    //! Mean square of a sample's residual with random decisions.
+    float at_random() const { return d_power + d_random; }
+    /*! A test of the latest symbols.
+     * \param residual mean square of a sample; NaN: nothing is measured yet
+     * \param labels of them, and the waveform's reach on each side
+     * \param samples from which they were decided, without a carrier; null: none can be used
+     * \return whether there is more noise than was known */
+    bool test(float residual,
+              const expected_waveform& waveform,
+              const std::uint8_t* labels,
+              const float* samples);
+    //! Back to the noise that the model learnt.
+    void reset();
+    void state(archive& members);
+
+private:
+    float distance(const expected_waveform& waveform,
+                   const std::uint8_t* labels,
+                   const float* samples);
+
+    std::size_t d_symbols; // of a test
+    symbol_response d_response;
+    std::size_t d_window;         // symbols on each side that an estimate needs
+    linear_estimator d_estimator; // for as much noise as makes a stream seem lost
+    std::vector<std::complex<float>> d_points; // of unit power
+    // Mean squares: noise of a sample, and random decisions' residual of it; their distance from estimates.
+    float d_learnt, d_random, d_farthest;
+    std::size_t d_tests; // of a mean distance
+    float d_most;        // mean distance of labels that are right, over d_farthest
+    float d_power;       // of a sample's noise
+    running_mean<float, std::size_t>
+        d_distance; // over tests of a stream beyond the limit, over d_farthest
+    aligned_floats d_linear;
+};
+
+} // namespace gr::adann::core
