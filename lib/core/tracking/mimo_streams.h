@@ -74,7 +74,8 @@ struct mimo_streams {
     static constexpr std::size_t block = tracked_stream::block;
     static constexpr std::size_t step = carrier::step; //!< symbols processed at once
     static constexpr std::size_t start_symbols = 4096;
-    static constexpr std::size_t compared = 256; //!< of two outputs, of two filters, or with the noise
+    static constexpr std::size_t compared =
+        256; //!< of two outputs, of two filters, or with the noise
 
     //! \throws std::invalid_argument naming what is out of range or missing
     mimo_streams(const model& behind, const mimo_filter_settings& settings);

@@ -74,11 +74,11 @@ def decide_portions(network: core.network, features: npt.NDArray[np.float32],
 
 def refined_error_rate(refined: npt.NDArray[np.uint8], decided: npt.NDArray[np.uint8],
                        sent: npt.NDArray[np.uint8]) -> float:
-    """Symbol error rate of refined labels; that of the decisions where the two differ in fewer than 30 symbols, and
-    refined ones have more errors by less than two standard deviations of the difference."""
+    """Symbol error rate of refined labels; that of the decisions where refined ones have more errors by less than two
+    standard deviations of the difference."""
     worse = np.count_nonzero((refined != sent) & (decided == sent))
     better = np.count_nonzero((refined == sent) & (decided != sent))
-    by_chance = worse + better < _LEAST_ERRORS and 0 < worse - better <= 2 * np.sqrt(worse + better)
+    by_chance = 0 < worse - better <= 2 * np.sqrt(worse + better)
     return float(np.mean((decided if by_chance else refined) != sent))
 
 
