@@ -41,7 +41,8 @@ def test_without_errors_it_is_as_if_one_had_been_made(count):
 
 
 @pytest.mark.parametrize("worse, better, counts", [
-    (1, 0, False), (4, 0, False), (5, 0, True), (12, 8, False), (18, 12, False), (40, 26, False), (40, 20, True), (0, 3, True), (0, 0, True)])
+    (1, 0, False), (4, 0, False), (5, 0, True), (12, 8, False), (18, 12, False), (40, 26, False), (40, 20, True),
+    (0, 3, True), (0, 0, True)])
 def test_errors_by_chance_are_not_counted_against_refined_labels(worse, better, counts):
     """worse, better: symbols of 1000 which are wrong by refinement alone, or without it. The deviation of their
     difference is the root of their sum."""

@@ -28,13 +28,13 @@ std::complex<double> remaining(const float* expected, const float* samples, std:
     return sum;
 }
 
-void rotate_expected(const float* samples,
+void rotate_by_steps(const float* reference,
                      std::size_t n,
-                     float* expected,
+                     float* samples,
                      std::size_t steps)
 {
     const auto correlation = [&](std::size_t i) {
-        return i < steps ? remaining(expected + 2 * i * n, samples + 2 * i * n, n)
+        return i < steps ? remaining(samples + 2 * i * n, reference + 2 * i * n, n)
                          : std::complex<double>(0);
     };
     std::complex<double> before = 0, at = correlation(0);
@@ -43,10 +43,10 @@ void rotate_expected(const float* samples,
         before = at;
         at = after;
         if (const double size = std::abs(sum); std::isfinite(size) && size > 0)
-            rotate(expected + 2 * i * n,
+            rotate(samples + 2 * i * n,
                    std::complex<float>(sum / size),
                    n,
-                   expected + 2 * i * n);
+                   samples + 2 * i * n);
     }
 }
 

@@ -18,12 +18,11 @@ namespace gr::adann::core {
 //! Σ samples · conj(expected) of n interleaved ones: its argument is the residual phase.
 std::complex<double>
 remaining(const float* expected, const float* samples, std::size_t n);
-/*! Rotates the expected waveform by the residual phase of the samples,
- * each step of n samples by the phase of itself and its two neighbours:
- * the taps are not to learn the carrier's prediction error. */
-void rotate_expected(const float* samples,
+/*! Rotates samples to the phase of a reference, each step of n by the phase of itself and its two neighbours. The expected
+ * waveform is so rotated to that of the samples, as the taps are not to learn the carrier's prediction error. */
+void rotate_by_steps(const float* reference,
                      std::size_t n,
-                     float* expected,
+                     float* samples,
                      std::size_t steps);
 //! Σ |·|² of n interleaved samples.
 double power_of(const float* samples, std::size_t n);

@@ -25,9 +25,7 @@ struct hypothesis {
     const std::uint8_t* labels; //!< of the latest n symbols
     std::size_t n;
     signal_planes
-        samples; //!< of judge::symbols, without their carrier; of `present` none
-    float
-        residual_limit; //!< mean square of a sample that taps which start from them may have
+        samples;          //!< of judge::symbols, without their carrier; of `present` none
     bool rotates = false; //!< whether the carrier is found from them, with the taps
 
     //! Whether the carrier's phase is the one extrapolated from the latest confirmed test.

@@ -4,6 +4,7 @@
 #include "core/common/cholesky.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <vector>
 
 namespace gr::adann::core {

@@ -12,7 +12,6 @@
 #include "core/simd/kernels.h"
 
 #include <complex>
-#include <optional>
 
 namespace gr::adann::core {
 

@@ -95,20 +95,20 @@ void mimo_recovery::test_noise(const mimo_streams& streams, output& each)
     if (!each.measured)
         return;
     const bool usable = streams.is_usable(each, first);
-    for (std::size_t k = first; usable && k < first + compared; k += step) {
-        const std::size_t n = streams.sample(step);
-        const float* const samples = &each.filtered[2 * streams.owned(k)];
-        streams.waveform.expect(&each.labels[k], step, d_expected.data());
-        const auto common = remaining(d_expected.data(), samples, n);
-        rotate(samples,
-               std::polar(1.0f, -static_cast<float>(std::arg(common))),
-               n,
-               &d_rotated[2 * streams.sample(k - first)]);
+    if (usable) {
+        std::copy_n(&each.filtered[2 * streams.owned(first)],
+                    2 * streams.sample(compared),
+                    d_rotated.begin());
+        streams.waveform.expect(&each.labels[first], compared, d_expected.data());
+        rotate_by_steps(
+            d_expected.data(), streams.sample(step), d_rotated.data(), compared / step);
     }
-    each.noise.test(static_cast<float>(each.mean_residual()),
-                    streams.waveform,
-                    &each.labels[first],
-                    usable ? d_rotated.data() : nullptr);
+    if (each.noise.test(static_cast<float>(each.mean_residual()),
+                        streams.waveform,
+                        &each.labels[first],
+                        usable ? d_rotated.data() : nullptr,
+                        is_unusual(each) ? doubtful : lost_part))
+        each.usual = each.mean_residual(); // that of less noise is no measure any more
 }
 
 // Tests which outputs have lost their transmitter or share one; these start again.
@@ -234,8 +234,10 @@ void mimo_recovery::start(mimo_streams& streams,
     for (auto& channel : x)
         channel = channel + static_cast<std::ptrdiff_t>(streams.sample(unlabelled));
     streams.one_carrier = d_start.have_one_carrier(transmitters);
-    for (auto& each : outputs)
+    for (auto& each : outputs) {
         each.usual = 0;
+        each.noise.reset();
+    }
     for (std::size_t o = 0; o < outputs.size(); ++o)
         begin(streams,
               outputs[o],
@@ -276,6 +278,7 @@ void mimo_recovery::begin(mimo_streams& streams,
         }
     }
     each.correlations = {};
+    each.noise.forget_tests();
     ++each.starts;
     go_on(streams, each, shares);
 }

@@ -20,9 +20,9 @@ namespace gr::adann::core {
  *
  * - another output has the same labels but for a symmetry of the constellation and a delay of
  *   up to four symbols, and a smaller residual: both are on one transmitter;
- * - its residual, at the best phase, is three quarters of that of random decisions, or half of
- *   that and twice its usual one. The usual one rises by a quarter with each start: a start may find a
- *   mixture of transmitters, whose residual is above it;
+ * - its residual at the best phase, less the noise (noise_level.h), is three quarters of that of random
+ *   decisions, or half of that and twice its usual one. The usual one rises by a quarter with each
+ *   start: a start may find a mixture of transmitters, whose residual is above it;
  * - it is silent: a step has less than a hundredth of a signal's power. Nothing is learnt then.
  *
  * The first start waits for as many symbols as it needs, so that none is from before the loss. The next one comes
@@ -91,7 +91,7 @@ private:
     mimo_start d_start;
     std::size_t d_until_retry = 0, d_retry_interval = tested_every; // symbols, of starts
 
-    // Nothing outlives a call of resume() in these.
+    // Nothing outlives a call of test_noise() or resume() in these.
     std::vector<std::uint8_t> d_labels;
     std::vector<float> d_samples, d_rotated, d_expected;
     planes d_filtered;

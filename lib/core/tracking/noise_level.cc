@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 namespace gr::adann::core {
 
@@ -11,7 +12,9 @@ namespace {
 // right decisions; of so many never (tests: PAM4, QPSK and 16QAM, 1 to 16 samples a symbol).
 constexpr std::size_t averaged = 1024;
 constexpr float deviations = 2;
-// Of the square of a value that is equally likely everywhere in an interval around zero, over its mean.
+// Noise over the residual after a fit: that has fewer samples than symbols have, by its taps, and as many unknowns.
+constexpr float of_fit = 1.3f;
+// Variance of the square of a value that is equally likely everywhere in an interval around zero, over its mean squared.
 constexpr float relative_variance = 0.8f;
 
 std::size_t dimensions_of(const expected_waveform& waveform)
@@ -46,6 +49,23 @@ noise_level::noise_level(const expected_waveform& waveform,
 {
 }
 
+float noise_level::limit_by(float residual) const
+{
+    return lost_limit(noise_by(residual), d_random);
+}
+
+void noise_level::accept(float residual)
+{
+    d_power = noise_by(residual);
+    forget_tests();
+}
+
+float noise_level::noise_by(float residual) const
+{
+    return residual < lost_part * d_random ? std::max(d_power, of_fit * residual)
+                                           : d_power;
+}
+
 void noise_level::reset()
 {
     d_power = d_learnt;
@@ -55,20 +75,27 @@ void noise_level::reset()
 bool noise_level::test(float residual,
                        const expected_waveform& waveform,
                        const std::uint8_t* labels,
-                       const float* samples)
+                       const float* samples,
+                       float part)
 {
     if (residual < d_power)
         d_power = std::max(residual, d_learnt);
-    if (!(residual > limit())) {
+    if (!(residual > lost_limit(d_learnt, d_random, part / 2))) {
         d_distance = {};
         return false;
     }
-    if (samples)
-        d_distance.add(distance(waveform, labels, samples) / d_farthest, d_tests);
-    if (d_distance.count < d_tests || d_distance.mean > d_most)
+    const float found = samples ? distance(waveform, labels, samples) / d_farthest
+                                : std::numeric_limits<float>::quiet_NaN();
+    if (std::isfinite(found))
+        d_distance.add(found, d_tests);
+    if (d_distance.count < d_tests)
         return false;
-    d_power = residual;
-    return true;
+    if (d_distance.mean > 2 - d_most) // of wrong labels
+        d_power = d_learnt;
+    const bool more = d_distance.mean < d_most && residual > limit(part);
+    if (more)
+        d_power = residual;
+    return more;
 }
 
 // Mean square of estimates' distance from their labels' points, of the symbols whose window is in the test.

@@ -80,10 +80,10 @@ void phase_selection::rotate_expected(const sample_history& history,
                                       float* expected) const
 {
     if (d_is_on)
-        core::rotate_expected(history.filtered(history.owned(symbol)),
-                              history.sample(step),
-                              expected,
-                              n / step);
+        rotate_by_steps(history.filtered(history.owned(symbol)),
+                        history.sample(step),
+                        expected,
+                        n / step);
 }
 
 void phase_selection::turn(float by)

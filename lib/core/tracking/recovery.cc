@@ -32,6 +32,7 @@ recovery::recovery(const tracked_stream& stream,
       d_blind(stream, alphabet),
       d_lost(stream, alphabet, waveform->probabilities()),
       d_residual(stream.history.sample(judge::symbols), stream.history.is_complex()),
+      d_rotated(stream.carrier ? 2 * stream.history.sample(judge::symbols) : 0),
       d_proposed(tracked_stream::most_known)
 {
 }
@@ -166,8 +167,7 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
         const hypothesis proposed{ hypothesis::source::present,
                                    history.symbols().decided(history.next() - latest),
                                    latest,
-                                   {},
-                                   limit() };
+                                   {} };
         if (!may_start ||
             !start(stream, proposed, { by.later, (turns - by.turned) % turns }))
             return;
@@ -228,15 +228,27 @@ bool recovery::are_displaced(const tracked_stream& stream)
     return !has_known && !has_walked;
 }
 
-void recovery::test_noise(const tracked_stream& stream)
+// Not in a pause, nor of labels that any taps may explain: these have a small residual.
+void recovery::test_noise(tracked_stream& stream)
 {
     const sample_history& history = stream.history;
     const std::size_t symbol = history.latest(judge::symbols),
                       first = history.owned(symbol);
-    if (d_noise.test(stream.residual().mean,
-                     stream.target.waveform(),
-                     history.symbols().labels(symbol),
-                     history.is_usable(first) ? history.filtered(first) : nullptr))
+    const std::uint8_t* const labels = history.symbols().labels(symbol);
+    if (d_lost.remembered().is_pause() || !history.is_usable(first) ||
+        !d_evidence.determines(history.symbols().decided(symbol)))
+        return;
+    const float* samples = history.filtered(first);
+    if (stream.carrier &&
+        stream.carrier->selection().is_on()) { // labels are at other phases
+        std::copy_n(samples, d_rotated.size(), d_rotated.begin());
+        rotate_by_steps(stream.target.expect(labels, judge::symbols),
+                        history.sample(carrier::step),
+                        d_rotated.data(),
+                        judge::symbols / carrier::step);
+        samples = d_rotated.data();
+    }
+    if (d_noise.test(stream.residual().mean, stream.target.waveform(), labels, samples))
         d_evidence.forget_usual();
 }
 
@@ -369,8 +381,7 @@ bool recovery::propose_at_level(tracked_stream& stream,
         const hypothesis proposed{ hypothesis::source::level,
                                    d_level.find(stream, taps, decides),
                                    d_level.size(),
-                                   d_evidence.derotated(stream),
-                                   d_noise.at_random() };
+                                   d_evidence.derotated(stream) };
         if (d_evidence.is_believed(stream, proposed) && may_start &&
             start(stream, proposed, displaced(stream)))
             return true;
@@ -396,7 +407,7 @@ bool recovery::propose_timing(tracked_stream& stream,
             3 * n)
         return false;
     const hypothesis proposed{
-        hypothesis::source::timing, found.labels, n, found.samples, limit(), found.rotates
+        hypothesis::source::timing, found.labels, n, found.samples, found.rotates
     };
     // Labels half a symbol earlier or more are those of the symbol before.
     const int later = 2 * found.earlier >= stream.history.window().sps() ? 1 : 0;
@@ -414,11 +425,9 @@ bool recovery::propose_blindly(tracked_stream& stream, bool may_start)
     const blind_search::decisions found = d_blind.find(stream);
     if (!found.labels)
         return false;
-    const hypothesis proposed{ hypothesis::source::blind,
-                               found.labels,
-                               blind_search::symbols,
-                               found.samples,
-                               limit() };
+    const hypothesis proposed{
+        hypothesis::source::blind, found.labels, blind_search::symbols, found.samples
+    };
     return d_evidence.is_believed(stream, proposed) && may_start &&
            start(stream, proposed, d_channel.find(d_evidence.channel(), 0));
 }
@@ -456,8 +465,7 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
             const hypothesis proposed{ hypothesis::source::present,
                                        history.symbols().decided(history.next() - n),
                                        n,
-                                       {},
-                                       limit() };
+                                       {} };
             if (!may_start || !start(stream, proposed, by))
                 return outcome::open;
             forget_loss();
@@ -489,6 +497,13 @@ bool recovery::start(tracked_stream& stream,
     const std::size_t n = proposed.n;
     if (n < judge::symbols)
         return false;
+    // Of labels that were fitted last.
+    const float residual = d_evidence.residual_energy() /
+                           static_cast<float>(stream.history.sample(judge::symbols));
+    const float most = proposed.from == hypothesis::source::present ? limit()
+                       : proposed.from == hypothesis::source::level
+                           ? d_noise.at_random()
+                           : d_noise.limit_by(residual);
     const std::size_t count = std::min(d_proposed.size(), n - displacement::most_late);
     const std::size_t last = n - static_cast<std::size_t>(std::max(by.later, 0));
     for (std::size_t k = 0; k < count; ++k)
@@ -504,11 +519,13 @@ bool recovery::start(tracked_stream& stream,
                       count,
                       stream.history.next() - (n - last),
                       proposed.rotates,
-                      proposed.residual_limit)) {
+                      most)) {
         if (carrier)
             carrier->settled().set(before);
         return false;
     }
+    if (proposed.from != hypothesis::source::present)
+        d_noise.accept(residual);
     stream.history.forget_labels(); // earlier labels have another delay or rotation
     forget_tests();
     d_lost.note_start();

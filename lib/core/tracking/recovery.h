@@ -152,7 +152,7 @@ private:
     bool was_lost() const;
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
-    void test_noise(const tracked_stream& stream);
+    void test_noise(tracked_stream& stream);
     bool are_displaced(const tracked_stream& stream);
     void compare_benefit(const tracked_stream& stream, judge::verdict found);
     void find_echoes(tracked_stream& stream);
@@ -194,6 +194,7 @@ private:
 
     // Nothing outlives a test in these.
     planes d_residual;                    // without the filter
+    aligned_floats d_rotated;             // samples
     std::vector<std::uint8_t> d_proposed; // labels
 };
 

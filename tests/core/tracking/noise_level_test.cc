@@ -1,4 +1,5 @@
 /* What counts as noise, and what as wrong labels. SPDX-License-Identifier: GPL-3.0-or-later */
+#include "core/files/tensor_file.h"
 #include "core/tracking/linear_estimator.h"
 #include "core/tracking/noise_level.h"
 
@@ -9,6 +10,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <utility>
 
 using namespace gr::adann::core;
 namespace data = boost::unit_test::data;
@@ -141,6 +143,59 @@ BOOST_DATA_TEST_CASE(wrong_labels_show_none,
         stream.level.test(residual, stream.waveform, &labels[1], nullptr);
         BOOST_TEST(stream.level.limit() == before);
     }
+}
+
+// As after a jump of the channel: also where more noise was known, and the residual is below its limit.
+BOOST_AUTO_TEST_CASE(wrong_labels_end_it)
+{
+    tested_stream stream("16qam");
+    const float before = stream.level.limit();
+    stream.test(0.06f, stream.noise(0.0667));
+    const float raised = stream.level.limit();
+    const auto turned = [](auto z) { return z * std::polar(1.0f, 0.4f); };
+    stream.test(0.09f, stream.noise(0.0667, turned), 1);
+    BOOST_TEST(stream.level.limit() == raised); // most of the latest are right
+    stream.test(0.09f, stream.noise(0.0667, turned), tests);
+    BOOST_TEST(stream.level.limit() == before);
+    stream.test(0.06f, stream.noise(0.0667), 2 * tests);
+    BOOST_TEST(stream.level.limit() == raised);
+}
+
+// Their residual is that of a fit; one that random decisions would have as well shows nothing.
+BOOST_AUTO_TEST_CASE(what_accepted_labels_do_not_explain_is_noise)
+{
+    tested_stream stream("16qam");
+    const float before = stream.level.limit();
+    BOOST_TEST(stream.level.limit_by(0.052f) == before);
+    stream.level.accept(0.052f);
+    BOOST_TEST(stream.level.limit() == before);
+    BOOST_TEST(!stream.level.is_raised());
+    const float by = stream.level.limit_by(0.02f);
+    stream.level.accept(0.02f);
+    BOOST_TEST(stream.level.limit() == by);
+    BOOST_TEST(by - before > 0.02f);
+    BOOST_TEST(by - before < 0.03f);
+    BOOST_TEST(stream.level.is_raised());
+    stream.level.accept(0.01f); // less does not lower it
+    BOOST_TEST(stream.level.limit() == by);
+}
+
+BOOST_AUTO_TEST_CASE(it_goes_on_from_what_was_saved)
+{
+    tested_stream stream("16qam");
+    stream.test(0.06f, stream.noise(0.0667), tests - 1);
+    tensor_file file;
+    archive saved = archive::saving(file, "noise");
+    stream.level.state(saved);
+    noise_level other(stream.waveform, stream.alphabet, symbols);
+    archive restored = archive::restoring(file, "noise");
+    other.state(restored);
+    stream.test(0.06f, stream.noise(0.0667), 1);
+    std::swap(stream.level, other);
+    stream.random.seed(9); // a test of its own
+    stream.test(0.06f, stream.noise(0.0667), 1);
+    BOOST_TEST(stream.level.limit() == other.limit());
+    BOOST_TEST(stream.level.is_raised());
 }
 
 BOOST_AUTO_TEST_CASE(a_reset_forgets_it)

@@ -355,11 +355,13 @@ BOOST_DATA_TEST_CASE(an_echo_that_jumps_is_found, any_alphabet* any_sps, name, s
     BOOST_TEST(all.wrong < 0.03);
 }
 
-// Beyond the limit by the noise that the model learnt: one symbol in seven is wrong.
+// Beyond the limit by the noise that the model learnt: one symbol in 7 to 17 is wrong.
 BOOST_DATA_TEST_CASE(noise_that_rises_is_no_loss,
-                     data::make({ "16qam", "64qam" }) * data::make({ 2u, 4u }),
+                     (data::make({ "16qam", "64qam" }) * data::make({ 2u, 4u })) ^
+                         data::make({ 0.112, 0.065, 0.146, 0.13 }),
                      name,
-                     sps)
+                     sps,
+                     most)
 {
     const float deviation =
         name == std::string("16qam") ? 0.17f : 0.085f; // in each dimension
@@ -376,7 +378,7 @@ BOOST_DATA_TEST_CASE(noise_that_rises_is_no_loss,
         all.states.end() - static_cast<std::ptrdiff_t>(all.states.size() / 4);
     const auto following = std::count(late, all.states.end(), tracking_state::following);
     BOOST_TEST(10 * following > 9 * (all.states.end() - late));
-    BOOST_TEST(all.wrong < 0.17);
+    BOOST_TEST(all.wrong < most);
 }
 
 // It comes later than the taps reach, and closes the eye; where it is removed noise is enhanced.
