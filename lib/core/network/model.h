@@ -54,8 +54,8 @@ struct model {
     {
         constexpr float by_chance = 1e-4f; // one or two errors of a record that has few
         return refined_symbol_error_rate >
-               symbol_error_rate +
-                   std::max(symbol_error_rate / 50, std::min(by_chance, symbol_error_rate));
+               symbol_error_rate + std::max(symbol_error_rate / 50,
+                                            std::min(by_chance, symbol_error_rate));
     }
     //! Calibration factor of refined labels' error probabilities (label_refiner): counted over
     //! expected errors, 0.01 to 100; NaN if unknown, or found from fewer than 30 errors. Outside
