@@ -53,6 +53,15 @@ def test_errors_by_chance_are_not_counted_against_refined_labels(worse, better, 
     assert refined_error_rate(refined, decided, sent) == (worse if counts else better) / 1000
 
 
+def test_where_many_symbols_are_wrong_all_errors_count():
+    """One in ten."""
+    sent = np.zeros(1000, np.uint8)
+    decided, refined = sent.copy(), sent.copy()
+    decided[:100] = refined[:101] = 1
+    assert refined_error_rate(refined, decided, sent) == 0.101
+    assert refined_error_rate(refined[1:], decided[1:], sent[1:]) == 99 / 999
+
+
 def test_doubts_are_weighed_where_there_are_errors_enough():
     """Those of the example's model on 2^17 symbols of its own link: 38 refined labels are wrong, for which the
     doubts would have 18; the count's deviation is a sixth."""

@@ -47,15 +47,13 @@ struct model {
     //! Symbol error rate of refined labels, counted on the same symbols; NaN if unknown.
     float refined_symbol_error_rate = std::numeric_limits<float>::quiet_NaN();
     /*! Whether refined labels were counted to have a symbol error rate that is higher than the network's by more than
-     * a fiftieth, and by more than 1e-4 or twice as high: they are neither put out nor learnt then. By less they cost
-     * little, and gain where a link changes that had no interference. Without a count, as after a blind start, refined
-     * labels are used, as their residual is smaller. */
+     * 1e-4, or than twice as high: they are neither put out nor learnt then. Without a count, as after a blind start,
+     * refined labels are used, as their residual is smaller. */
     bool refined_is_worse() const
     {
         constexpr float by_chance = 1e-4f; // one or two errors of a record that has few
         return refined_symbol_error_rate >
-               symbol_error_rate + std::max(symbol_error_rate / 50,
-                                            std::min(by_chance, symbol_error_rate));
+               symbol_error_rate + std::min(by_chance, symbol_error_rate);
     }
     //! Calibration factor of refined labels' error probabilities (label_refiner): counted over
     //! expected errors, 0.01 to 100; NaN if unknown, or found from fewer than 30 errors. Outside

@@ -55,8 +55,8 @@ def reproduce(experiment: str, output: Path, scale: str | None, scheduler: str |
     sets.
 
     coded: links with raw bit error rates of 1e-2 to 0.15, static and moving: errors and GMI against
-    the frozen network, GNU Radio's LMS equalizer and least squares that know all labels. --long has
-    five seeds.
+    the frozen network, GNU Radio's LMS equalizer and least squares that know all labels; networks
+    trained at the same noise, and at 15 dB less. --long has five seeds.
 
     known: bursts whose known symbols lie where those of TETRA, VDL2, HFDL, DVB-S2 and DMR do: bursts lost, against LMS
     and least squares that know all symbols; and the information of streams with pilots.

@@ -20,6 +20,7 @@ _TOGETHER = 16384  # windows that are copied out of a view at once
 _LEAST_ERRORS = 30  # that a temperature or a ratio is found from: their count's deviation is a fifth
 _WEIGHED = 2**17  # symbols that it is found from, at most
 _MOST = 2**18  # symbols that a network adapts to before it is calibrated
+_MANY = 0.1  # wrong decisions, of all
 
 
 def fit_temperature(posteriors: npt.NDArray[np.float32], labels: npt.NDArray[np.uint8]) -> float:
@@ -75,11 +76,13 @@ def decide_portions(network: core.network, features: npt.NDArray[np.float32],
 def refined_error_rate(refined: npt.NDArray[np.uint8], decided: npt.NDArray[np.uint8],
                        sent: npt.NDArray[np.uint8]) -> float:
     """Symbol error rate of refined labels; that of the decisions where refined ones have more errors by less than two
-    standard deviations of the difference."""
+    standard deviations of the difference, and less than a tenth of the decisions is wrong. With more errors refined
+    posteriors of a link that does not change have less information, even where labels are as good."""
     worse = np.count_nonzero((refined != sent) & (decided == sent))
     better = np.count_nonzero((refined == sent) & (decided != sent))
     by_chance = 0 < worse - better <= 2 * np.sqrt(worse + better)
-    return float(np.mean((decided if by_chance else refined) != sent))
+    wrong = np.mean(decided != sent)
+    return float(wrong if by_chance and wrong < _MANY else np.mean(refined != sent))
 
 
 def calibrate(model: core.model, features: npt.NDArray[np.float32],
