@@ -239,15 +239,15 @@ def test_what_explains_little_but_still_decides_goes_on():
 
 @pytest.mark.parametrize("rises", [False, True])
 def test_more_noise_than_the_training_record_had_is_no_loss(rises):
-    """By 18 dB: one in eight symbols is wrong. One output was lost three times, or both were for good."""
+    """By 17 dB: one in thirteen symbols is wrong. Where the noise rose, both outputs were lost for good."""
     labels = labels_for("16qam", 65536, 7)
-    samples, noisy = (DualPolarizationLink(snr=snr, turning=3e-6).receive(labels, 7) for snr in (28, 12))
+    samples, noisy = (DualPolarizationLink(snr=snr, turning=3e-6).receive(labels, 7) for snr in (28, 13))
     first = SPS * 20000 if rises else 0
     samples[:, first:] = noisy[:, first:]
     filter = core.mimo_filter(model_of("16qam", 30))
     filter.start(samples[:, :8192], labels[:, :4096])
     rates, _ = errors(filter.run(samples)[:, SPS * 49152:], filter.delay, labels[:, 49152:], "16qam")
-    assert np.argmin(rates, axis=1).tolist() == [0, 1] and rates.min(axis=1).max() < 0.135
+    assert np.argmin(rates, axis=1).tolist() == [0, 1] and rates.min(axis=1).max() < 0.085
     assert [(each.found, each.starts) for each in filter.status] == [(True, 1)] * 2
 
 

@@ -11,9 +11,9 @@ namespace {
 // Symbols of a mean distance. Of noise alone, which taps make points of, the mean of fewer was at times as small as of
 // right decisions; of so many never (tests: PAM4, QPSK and 16QAM, 1 to 16 samples a symbol).
 constexpr std::size_t averaged = 1024;
-constexpr float deviations = 2;
-// Noise over the residual after a fit: that has fewer samples than symbols have, by its taps, and as many unknowns.
-constexpr float of_fit = 1.3f;
+// With two, a noisy stream whose taps made points of it was taken for a followed one (examples/coded_live.grc, while
+// its sliders moved).
+constexpr float deviations = 7;
 // Variance of the square of a value that is equally likely everywhere in an interval around zero, over its mean squared.
 constexpr float relative_variance = 0.8f;
 
@@ -47,23 +47,6 @@ noise_level::noise_level(const expected_waveform& waveform,
       d_power(d_learnt),
       d_linear(symbols * waveform.stride())
 {
-}
-
-float noise_level::limit_by(float residual) const
-{
-    return lost_limit(noise_by(residual), d_random);
-}
-
-void noise_level::accept(float residual)
-{
-    d_power = noise_by(residual);
-    forget_tests();
-}
-
-float noise_level::noise_by(float residual) const
-{
-    return residual < lost_part * d_random ? std::max(d_power, of_fit * residual)
-                                           : d_power;
 }
 
 void noise_level::reset()

@@ -24,11 +24,11 @@ namespace gr::adann::core {
  * A residual beyond the limit has two causes: labels are wrong, or there is more noise than when the model was trained.
  * From linear estimates, the points of random decisions are (2h)²/12 away in each dimension on average, h half the least
  * distance of two points; those of wrong labels as far or further. Tests in which the residual is beyond half-way
- * from the learnt noise to the limit average that distance over some 1024 symbols. If it is less by two standard deviations, the residual
+ * from the learnt noise to the limit average that distance over some 1024 symbols. If it is less by seven standard deviations, the residual
  * is noise. It counts as such until a test finds less, or until the distance is more by as much.
  *
- * Right labels are recognised at symbol error rates up to 0.17 of 16QAM, 0.23 of 64QAM, 0.11 of 16APSK and PAM8, 0.09 of
- * QPSK, 8PSK and PAM4, and 0.05 of two levels (simulated points in white noise), but not where linear estimates are
+ * Right labels are recognised at symbol error rates up to 0.13 of 16QAM, 0.16 of 64QAM, 0.07 of QPSK, 8PSK, 16APSK and
+ * PAM8, 0.05 of PAM4, and 0.03 of two levels (simulated points in white noise), but not where linear estimates are
  * poor, as of a channel with deep notches. */
 class noise_level
 {
@@ -58,12 +58,6 @@ public:
               const std::uint8_t* labels,
               const float* samples,
               float part = lost_part);
-    /*! Labels were accepted in place of others: what they do not explain is noise, if it is less than random decisions
-     * would have as a residual.
-     * \param residual mean square of a sample after a fit of the channel to these labels */
-    void accept(float residual);
-    //! The limit that accept() would result in.
-    float limit_by(float residual) const;
     //! The next labels are by other taps.
     void forget_tests() { d_distance = {}; }
     //! Back to the noise that the model learnt.
@@ -71,7 +65,6 @@ public:
     void state(archive& members);
 
 private:
-    float noise_by(float residual) const;
     float distance(const expected_waveform& waveform,
                    const std::uint8_t* labels,
                    const float* samples);

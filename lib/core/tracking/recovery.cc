@@ -497,13 +497,8 @@ bool recovery::start(tracked_stream& stream,
     const std::size_t n = proposed.n;
     if (n < judge::symbols)
         return false;
-    // Of labels that were fitted last.
-    const float residual = d_evidence.residual_energy() /
-                           static_cast<float>(stream.history.sample(judge::symbols));
-    const float most = proposed.from == hypothesis::source::present ? limit()
-                       : proposed.from == hypothesis::source::level
-                           ? d_noise.at_random()
-                           : d_noise.limit_by(residual);
+    const float most =
+        proposed.from == hypothesis::source::level ? d_noise.at_random() : limit();
     const std::size_t count = std::min(d_proposed.size(), n - displacement::most_late);
     const std::size_t last = n - static_cast<std::size_t>(std::max(by.later, 0));
     for (std::size_t k = 0; k < count; ++k)
@@ -524,8 +519,7 @@ bool recovery::start(tracked_stream& stream,
             carrier->settled().set(before);
         return false;
     }
-    if (proposed.from != hypothesis::source::present)
-        d_noise.accept(residual);
+    d_noise.forget_tests();
     stream.history.forget_labels(); // earlier labels have another delay or rotation
     forget_tests();
     d_lost.note_start();

@@ -157,27 +157,8 @@ BOOST_AUTO_TEST_CASE(wrong_labels_end_it)
     BOOST_TEST(stream.level.limit() == raised); // most of the latest are right
     stream.test(0.09f, stream.noise(0.0667, turned), tests);
     BOOST_TEST(stream.level.limit() == before);
-    stream.test(0.06f, stream.noise(0.0667), 2 * tests);
+    stream.test(0.06f, stream.noise(0.0667), 8 * tests);
     BOOST_TEST(stream.level.limit() == raised);
-}
-
-// Their residual is that of a fit; one that random decisions would have as well shows nothing.
-BOOST_AUTO_TEST_CASE(what_accepted_labels_do_not_explain_is_noise)
-{
-    tested_stream stream("16qam");
-    const float before = stream.level.limit();
-    BOOST_TEST(stream.level.limit_by(0.052f) == before);
-    stream.level.accept(0.052f);
-    BOOST_TEST(stream.level.limit() == before);
-    BOOST_TEST(!stream.level.is_raised());
-    const float by = stream.level.limit_by(0.02f);
-    stream.level.accept(0.02f);
-    BOOST_TEST(stream.level.limit() == by);
-    BOOST_TEST(by - before > 0.02f);
-    BOOST_TEST(by - before < 0.03f);
-    BOOST_TEST(stream.level.is_raised());
-    stream.level.accept(0.01f); // less does not lower it
-    BOOST_TEST(stream.level.limit() == by);
 }
 
 BOOST_AUTO_TEST_CASE(it_goes_on_from_what_was_saved)

@@ -355,16 +355,16 @@ BOOST_DATA_TEST_CASE(an_echo_that_jumps_is_found, any_alphabet* any_sps, name, s
     BOOST_TEST(all.wrong < 0.03);
 }
 
-// Beyond the limit by the noise that the model learnt: one symbol in 7 to 17 is wrong.
+// Beyond the limit by the noise that the model learnt: one symbol in 10 to 17 is wrong.
 BOOST_DATA_TEST_CASE(noise_that_rises_is_no_loss,
                      (data::make({ "16qam", "64qam" }) * data::make({ 2u, 4u })) ^
-                         data::make({ 0.112, 0.065, 0.146, 0.13 }),
+                         data::make({ 0.112, 0.066, 0.112, 0.1 }),
                      name,
                      sps,
                      most)
 {
     const float deviation =
-        name == std::string("16qam") ? 0.17f : 0.085f; // in each dimension
+        name == std::string("16qam") ? 0.17f : 0.078f; // in each dimension
     const auto all =
         received(name, sps, 32768, 14, [&](sent_symbols& sent, std::size_t middle) {
             std::mt19937 random(15);
