@@ -239,7 +239,8 @@ def test_what_explains_little_but_still_decides_goes_on():
 
 @pytest.mark.parametrize("rises", [False, True])
 def test_more_noise_than_the_training_record_had_is_no_loss(rises):
-    """By 17 dB: one in thirteen symbols is wrong. Where the noise rose, both outputs were lost for good."""
+    """By 17 dB: one in thirteen symbols is wrong. Where the noise rose, both outputs were lost for good
+    before; where it is there from the start, none was."""
     labels = labels_for("16qam", 65536, 7)
     samples, noisy = (DualPolarizationLink(snr=snr, turning=3e-6).receive(labels, 7) for snr in (28, 13))
     first = SPS * 20000 if rises else 0

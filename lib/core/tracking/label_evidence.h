@@ -88,6 +88,7 @@ public:
 
     //! The samples that compare() looked at, without their carrier.
     signal_planes derotated(const tracked_stream& stream) const;
+
     //! Earlier comparisons were of labels by other taps.
     void forget_comparisons() { d_judge.reset(); }
     void state(archive& members);

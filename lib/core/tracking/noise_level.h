@@ -23,9 +23,10 @@ namespace gr::adann::core {
  *
  * A residual beyond the limit has two causes: labels are wrong, or there is more noise than when the model was trained.
  * From linear estimates, the points of random decisions are (2h)²/12 away in each dimension on average, h half the least
- * distance of two points; those of wrong labels as far or further. Tests in which the residual is beyond half-way
- * from the learnt noise to the limit average that distance over some 1024 symbols. If it is less by seven standard deviations, the residual
- * is noise. It counts as such until a test finds less, or until the distance is more by as much.
+ * distance of two points; those of wrong labels as far or further. Tests in which the residual is beyond half-way from
+ * the learnt noise to the limit average that distance over some 1024 symbols. If it is less by seven standard
+ * deviations, the residual is noise. It counts as such until a test finds less, or until the distance is more by as
+ * much.
  *
  * Right labels are recognised at symbol error rates up to 0.13 of 16QAM, 0.16 of 64QAM, 0.07 of QPSK, 8PSK, 16APSK and
  * PAM8, 0.05 of PAM4, and 0.03 of two levels (simulated points in white noise), but not where linear estimates are
