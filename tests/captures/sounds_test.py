@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-""".wav files as recorders, streams and interrupted programs leave them: all samples, or a sentence says why not."""
+"""Sound files as recorders, streams and interrupted programs leave them: all samples, or a sentence says why not."""
 
+import io
 import struct
 import warnings
 
@@ -164,3 +165,123 @@ def test_sound_that_is_compressed_with_loss_is_refused(tmp_path):
     soundfile.write(tmp_path / "a.ogg", np.zeros((1000, 1)), 48000)
     with pytest.raises(ValueError, match="a.ogg: sound coded as VORBIS, allowed: samples"):
         read_scope_files([tmp_path / "a.ogg"])
+
+
+def sound(form, subtype, codes=CODES, **options):
+    """A whole file's bytes, by libsndfile."""
+    file = io.BytesIO()
+    soundfile.write(file, codes / 2**15, 48000, subtype, format=form, **options)
+    return bytearray(file.getvalue())
+
+
+def placed(content, at, form, number):
+    struct.pack_into(form, content, at, number)
+    return content
+
+
+def stale(form, content, size):
+    """The same, whose header tells `size` bytes of samples."""
+    if form == "AU":
+        return placed(content, 8, "<I" if content.startswith(b"dns.") else ">I", size)
+    if form == "AIFF":
+        return placed(content, content.index(b"SSND") + 4, ">I", size + 8 if size else 0)
+    if form == "W64":
+        return placed(content, content.index(b"data") + 16, "<Q", size + 24 if size else 0)
+    return placed(content, content.index(b"data") + 4, ">q", size + 4)  # CAF
+
+
+HEADERS = [("AIFF", "PCM_16", {}), ("AIFF", "PCM_24", {"endian": "LITTLE"}), ("AIFF", "FLOAT", {}),
+           ("AU", "PCM_16", {}), ("AU", "DOUBLE", {"endian": "LITTLE"}), ("W64", "PCM_16", {}), ("W64", "PCM_24", {}),
+           ("CAF", "PCM_16", {}), ("CAF", "FLOAT", {"endian": "LITTLE"})]
+
+
+def sound_of(folder, form, content):
+    path = folder / f"a.{form.lower()}"
+    path.write_bytes(content)
+    return read_scope_files([path])
+
+
+@pytest.mark.parametrize("form, subtype, options", HEADERS)
+def test_headers_of_all_formats_may_be_wrong_which_is_noted(tmp_path, form, subtype, options):
+    whole = sound(form, subtype, **options)
+    sample = {"16": 2, "24": 3, "AT": 4, "LE": 8}[subtype[-2:]]
+    size = 2 * len(CODES) * sample
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        right(sound_of(tmp_path, form, whole))
+    left = size - 101
+    with pytest.warns(CaptureWarning, match=f"a.{form.lower()}: its header gives {size} bytes of samples, all {left} "
+                                            f"up to its end are taken, {left // (2 * sample)} samples of each channel"):
+        right(sound_of(tmp_path, form, whole[:-101]), left // (2 * sample))
+    told = stale(form, bytearray(whole), 20 * sample)
+    with pytest.warns(CaptureWarning, match=f"its header gives {20 * sample} bytes of samples, all {size} up to its "
+                                            "end are taken, 1001 samples of each channel"):
+        right(sound_of(tmp_path, form, told))
+    with pytest.warns(CaptureWarning, match=NO_LENGTH):
+        right(sound_of(tmp_path, form, stale(form, bytearray(whole), 0)))
+
+
+@pytest.mark.parametrize("size", [16, 2400])
+@pytest.mark.parametrize("form", ["AIFF", "W64", "CAF", "AU"])
+def test_what_stands_behind_the_samples_is_none_of_them(tmp_path, form, size):
+    """Of a .w64 libsndfile reads the markers as samples."""
+    content = sound(form, "PCM_16")
+    if form == "W64":
+        marker = bytes.fromhex("5662F7AB2D39D21186C700C04F8EDB8A")
+        content += bytes(-len(content) % 8) + marker + struct.pack("<Q", 24 + size) + bytes([7]) * size
+        placed(content, 16, "<Q", len(content))
+    elif form == "AU":
+        content += bytes(16)
+    else:
+        content += b"ANNO" + struct.pack(">I" if form == "AIFF" else ">Q", size) + b"x" * size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        right(sound_of(tmp_path, form, content))
+
+
+LONG = np.random.default_rng(5).integers(-2**15, 2**15, (150_000, 2))
+FRAME = 4096  # samples, after which libsndfile begins another frame of FLAC
+
+
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("size", [1001, 65_536, 150_000])
+def test_a_flac_without_a_length_is_read_to_its_end(tmp_path, size, channels):
+    """As an encoder leaves it that writes into a pipe: STREAMINFO has 36 bits of the number of samples."""
+    codes = LONG[:size, :channels]
+    content = sound("FLAC", "PCM_16", codes)
+    content[21] &= 0xF0
+    content[22:26] = bytes(4)
+    with pytest.warns(CaptureWarning, match=f"a.flac: its header gives no length, all {size} up to its end"):
+        file = sound_of(tmp_path, "FLAC", content)
+    assert file.sample_rate == 48000
+    np.testing.assert_array_equal(np.stack(list(file.channels.values()), axis=1), codes / 2**15)
+
+
+def test_a_flac_is_read_up_to_where_it_is_truncated(tmp_path):
+    content = sound("FLAC", "PCM_16", LONG)
+    with pytest.warns(CaptureWarning, match=r"its header gives 150000 samples, all (\d+) up to its end or to damage"):
+        samples = sound_of(tmp_path, "FLAC", content[:len(content) // 2]).channels["2"]
+    assert 75_000 - 2 * FRAME < samples.size < 75_000
+    np.testing.assert_array_equal(samples, LONG[:samples.size, 1] / 2**15)
+    with pytest.raises(ValueError, match="a.flac: no samples"):
+        sound_of(tmp_path, "FLAC", content[:5000])
+
+
+@pytest.mark.parametrize("codes", [CODES, CODES // 64, np.cumsum(CODES % 9 - 4, axis=0)])
+def test_alac_of_16_bits_is_read_as_nothing_of_it_is_lost(tmp_path, codes):
+    channels = sound_of(tmp_path, "CAF", sound("CAF", "ALAC_16", codes)).channels
+    np.testing.assert_array_equal(np.stack(list(channels.values()), axis=1), codes / 2**15)
+
+
+@pytest.mark.parametrize("bits", [20, 24, 32])
+def test_alac_of_more_bits_is_refused(tmp_path, bits):
+    """What libsndfile 1.2.0 writes itself it reads with other values: 20 bits always, more of them where samples
+    cannot be compressed."""
+    with pytest.raises(ValueError, match=f"a.caf: sound coded as ALAC_{bits}, allowed: samples, .* and ALAC_16"):
+        sound_of(tmp_path, "CAF", sound("CAF", f"ALAC_{bits}"))
+
+
+def test_a_truncated_alac_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="a.caf: .*") as error:
+        sound_of(tmp_path, "CAF", sound("CAF", "ALAC_16")[:3000])
+    assert "\n" not in str(error.value)
