@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Tables as the oscilloscopes and programs of many countries write them: rate and values right, or refused."""
 
+import warnings
+
 import numpy as np
 import pytest
+import scipy.io
 from gnuradio.adann.captures.notes import CaptureWarning
 from gnuradio.adann.captures.oscilloscopes import read_scope_files
 
@@ -195,6 +198,30 @@ def test_times_without_a_unit_that_may_not_be_seconds_are_noted(tmp_path, title)
     path = written(tmp_path, table(title, TIMES * 1e9, ONE, VOLTS[1]))
     with pytest.warns(CaptureWarning, match="a.csv: its times, whose unit is not given, are taken for seconds: 2 sam"):
         read_scope_files([path])
+
+
+@pytest.mark.parametrize("title", ["TIME,CH1,TIME,CH2\n", ""])
+@pytest.mark.parametrize("skew, said", [(0.3, "0.3"), (-2, "2"), (0.001, None)])
+def test_a_skew_between_columns_of_times_is_noted(tmp_path, title, skew, said):
+    path = written(tmp_path, table(title, TIMES, ONE, TIMES + skew / RATE, VOLTS[1], form="{:.15e}"))
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always")
+        right(read_scope_files([path]), {"1": ONE, "2": VOLTS[1]}, RATE)
+    assert [str(each.message) for each in noted] == ([] if said is None else [
+        f"{path}: its columns of times differ by up to {said} samples: each channel is read from its first sample on, "
+        "as if they were sampled together"])
+
+
+@pytest.mark.parametrize("suffix", ["npy", "mat"])
+def test_a_skew_is_noted_of_arrays_too(tmp_path, suffix):
+    columns = {"t1": TIMES, "a": ONE, "t2": TIMES + 0.25 / RATE, "b": VOLTS[1]}
+    path = tmp_path / f"a.{suffix}"
+    if suffix == "npy":
+        np.save(path, np.stack(list(columns.values())))
+    else:
+        scipy.io.savemat(path, columns)
+    with pytest.warns(CaptureWarning, match="its columns of times differ by up to 0.25 samples"):
+        assert len(read_scope_files([path]).channels) == 2
 
 
 def test_a_column_x_may_not_be_times_in_seconds_at_any_rate(tmp_path):

@@ -40,6 +40,7 @@ _NUMBERED = re.compile(r"[^\W\d]*\W?(\d{1,2})\b\D*")
 _BRACKETED = re.compile(r"[(\[].+[)\]]$|\bin\s+\S+$|\d[eE]-?\d|\d\s*\^")
 #: Samples per second below which times without a unit may well not be seconds.
 _SLOW = 1000
+_SKEW = 0.01  # samples
 #: Of what packs files: how they begin.
 _PACKED = {b"\x1f\x8b": "gzip", b"\xfd7zXZ": "xz", b"BZh": "bzip2", b"\x28\xb5\x2f\xfd": "zstd",
            b"PK\x03\x04": "zip, as spreadsheets and .npz are"}
@@ -154,6 +155,12 @@ def _note_seconds(path, interval, is_called_times):
         note(path, f"its times, whose unit is not given, are taken for seconds: {_rate(interval):g} samples per second")
 
 
+def _note_skew(path, skew):
+    if skew > _SKEW:
+        note(path, f"its columns of times differ by up to {skew:.3g} samples: each channel is read from its first "
+                   "sample on, as if they were sampled together")
+
+
 def _without_path(error, path):
     """What a library says, without the file's name, which is put before it anyway."""
     said = f"{first_line(error):.400}"
@@ -237,7 +244,8 @@ def _read_table(path):
             raise ValueError("segmented: its times do not rise evenly, allowed: 1 segment, of equal steps")
         if kind == "frequency" and rises_evenly(values):
             raise ValueError(f"a spectrum, over {title}, allowed: samples over time")
-    signals, interval = without_times(table.columns, list(kinds.values()))
+    signals, interval, skew = without_times(table.columns, list(kinds.values()))
+    _note_skew(path, skew)
     if interval is None:
         interval = table.interval()
     else:
@@ -278,7 +286,8 @@ def _columns(array):
 
 
 def _read_npy(path):
-    channels, interval = without_times(_columns(np.load(path, allow_pickle=False)))
+    channels, interval, skew = without_times(_columns(np.load(path, allow_pickle=False)))
+    _note_skew(path, skew)
     if interval:
         _note_seconds(path, interval, is_called_times=False)
     return ScopeFile(channels, interval and _rate(interval))
@@ -325,7 +334,8 @@ def _read_mat(path):
                    "per second")
     has_times = any(map(_TIME_TITLE.match, channels))  # then others are delays, widths or the like
     units = {name: None if has_times else unit_of_times(name) for name in channels}
-    signals, found = without_times(channels, ["time" if units[name] else None for name in channels])
+    signals, found, skew = without_times(channels, ["time" if units[name] else None for name in channels])
+    _note_skew(path, skew)
     if found and not interval:
         times = next(name for name in channels if name not in signals and (units[name] or not is_index(channels[name])))
         if units[times] is None:

@@ -338,14 +338,15 @@ def is_index(values: npt.NDArray) -> bool:
     return values.size > 2 and values[0] in (0, 1) and np.array_equal(values, values[0] + np.arange(values.size))
 
 
-def without_times(columns: dict[Any, npt.NDArray], kinds: Sequence[str | None] = ()) -> tuple[dict, float | None]:
-    """The columns without those of times, which may be repeated, and those that count samples, and the interval of the
-    times, None where there are none.
+def without_times(columns: dict[Any, npt.NDArray], kinds: Sequence[str | None] = ()) -> tuple[
+        dict, float | None, float]:
+    """The columns without those of times, which may be repeated, and those that count samples; the interval of the
+    times, None where there are none; and by how many intervals repeated ones differ at most.
 
     kinds: "time", "value" or None, not known, of each column; none known: the first column that rises evenly.
     """
     named = dict(itertools.zip_longest(columns, kinds))
-    rest, interval = dict(columns), None
+    rest, interval, skew = dict(columns), None, 0.0
     for name, values in columns.items():
         if len(rest) == 1 or named[name] == "value" or not rises_evenly(values):
             continue
@@ -356,7 +357,10 @@ def without_times(columns: dict[Any, npt.NDArray], kinds: Sequence[str | None] =
         repeated = interval is not None and abs(found / interval - 1) <= _EXACT
         if interval is not None and named[name] == "time" and not repeated:
             raise ValueError("two different sample rates, allowed: 1")
-        if interval is None or repeated:
-            interval = found
+        if interval is None:
+            interval, times = found, values
             del rest[name]
-    return rest, interval
+        elif repeated:
+            skew = max(skew, abs(np.mean(values - times)) / interval)
+            del rest[name]
+    return rest, interval, skew
