@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import sigmf
+from .contents import looked_at, other_layout, other_type
 from .labels import UNKNOWN
 from .notes import note
 from .statistics import PORTION, portions
@@ -28,11 +29,6 @@ _TEXT = 512  # bytes, from the start, that are looked at: samples are not all pr
 _OTHERS = {b"RIFF": ".wav", b"RIFX": ".wav", b"RF64": ".wav", b"fLaC": ".flac", b"\x93NUMPY": ".npy",
            b"\x89HDF\r\n": ".h5", b"MATLAB 5.0 MAT": ".mat", b"MATLAB 7.3 MAT": ".mat", b"PK\x03\x04": ".zip",
            b"\x1f\x8b\x08\0": ".gz", b"\x1f\x8b\x08\x08": ".gz", b"\xfd7zXZ": ".xz", b"\x28\xb5\x2f\xfd": ".zst"}
-_LOOKED_AT = 1 << 14  # floats, from the start and from the middle
-#: What samples are between, in any unit, but for 0 and residues of rounding. Of other numbers read as floats, whose
-#: exponents are anything, a third lies beyond, and more of whole numbers: below and above, where residues never are.
-_USUAL, _UNUSUAL, _EITHER_SIDE = (1e-15, 1e15), 0.2, 0.02
-_FEW = 64  # numbers, of which chance shows nothing
 #: Keys of the headers that GNU Radio's File Meta Sink puts between samples.
 _META_KEYS = b"rx_rate", b"rx_time", b"cplx"
 CAPTURES = *sigmf.SUFFIXES, sigmf.ARCHIVE, *RAW_TYPES  # suffixes of what read_capture and read_channels take
@@ -167,27 +163,19 @@ def _stored(path):
         raise ValueError(f"{path}: it looks like text: name it .csv")
     stored = sigmf.StoredCapture(path, RAW_TYPES[path.suffix], 0, 0, None)
     stored.size = _whole(path, size, stored.component.itemsize * (1 + stored.is_complex))
-    _check_floats(stored, path)
+    _check_contents(stored, path)
     return stored
 
 
-def _check_floats(stored, path):
-    """Raises ValueError for numbers of another type, as float64, whole numbers and big-endian floats are, where 32-bit
-    floats are said to be."""
-    if stored.component != np.dtype("<f4"):
-        return
-    count = stored.size * stored.channels * (1 + stored.is_complex)
-    values = abs(np.concatenate([
-        np.fromfile(stored.path, "<f4", min(_LOOKED_AT, count - first), offset=stored.offset + 4 * first)
-        for first in (0, count // 2)]))
-    values = values[values != 0]
-    if values.size < _FEW:
-        return
-    below, above = np.mean(values < _USUAL[0]), 1 - np.mean(values <= _USUAL[1])  # not finite is above
-    if min(below, above) > _EITHER_SIDE and below + above > _UNUSUAL:
-        raise ValueError(f"{path}: {100 * (below + above):.0f} % of its numbers are beyond 1e-15 to 1e15, as of "
-                         "another type, allowed: little-endian float32; adann import --type f64, i16, f32be or the "
-                         "like, with c before it for I and Q in turn, reads others")
+def _check_contents(stored, path):
+    """Raises ValueError for numbers of another type than is said, and notes it where I and Q may be real samples in
+    turn, or the other way round."""
+    parts = looked_at(stored.path, stored.component, stored.offset,
+                      stored.size * stored.channels * (1 + stored.is_complex))
+    if said := other_type(parts, stored.is_complex):
+        raise ValueError(f"{path}: {said}")
+    if stored.channels == 1 and (said := other_layout(parts, stored.is_complex)):
+        note(path, said)
 
 
 def _find_meta(path):
@@ -268,7 +256,7 @@ def _read_sigmf(path):
         size = check_file(data)
         with _named(meta):
             stored = sigmf.described(record, data, size)
-    _check_floats(stored, meta)
+    _check_contents(stored, meta)
     for sentence in stored.notes:
         note(meta, sentence)
     return stored

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from .contents import looked_at, other_layout, other_type
 from .files import CAPTURES, Capture, check_file, only_channel, read_channels
+from .notes import note
 from .oscilloscopes import ScopeFile, read_scope_files, select_channels
 from .sigmf import Converted
 
@@ -75,4 +77,8 @@ def _raw_numbers(path, kind):
     if size % width:
         raise ValueError(f"{path}: truncated, or not {kind}: {size} bytes are not a multiple of {width}, the size of a "
                          "sample")
-    return Converted(np.memmap(path, dtype, "r").reshape(-1, 1 + bool(match[1])))
+    is_complex = bool(match[1])
+    parts = looked_at(path, dtype, 0, size // dtype.itemsize)
+    if said := other_type(parts, is_complex) or other_layout(parts, is_complex):
+        note(path, said)
+    return Converted(np.memmap(path, dtype, "r").reshape(-1, 1 + is_complex))
