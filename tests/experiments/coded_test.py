@@ -3,11 +3,12 @@
 
 import json
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from gnuradio.adann import core
-from gnuradio.adann.experiments import coded, compared, impairments
+from gnuradio.adann.experiments import coded, compared, decoded, impairments
 from gnuradio.adann.experiments.comparators import LINEAR, unit_points
 from gnuradio.adann.experiments.compared import FROZEN, KNOWN, OURS
 from gnuradio.adann.experiments.impaired_signals import KINDS, stream
@@ -27,6 +28,7 @@ def test_coded_links_are_written(tmp_path):
     results = reproduce("coded", tmp_path / "a")
     assert (tmp_path / "a/gmi.png").read_bytes().startswith(b"\x89PNG")
     assert {bar["motion"] for bar in results["bars"]} == {"still", "echo 1e-5"}
+    assert len(results["frames"]) == 18 and results["frames"][0]["lost"][OURS] > results["frames"][5]["lost"][OURS]
     for run in results["runs"]:
         ber = {row: np.mean(of["ber"][1:]) for row, of in run["rows"].items()}
         # 49,152 bits with a rate of 0.05: 20 deviations.
@@ -112,6 +114,35 @@ def test_a_noise_is_found_that_gives_the_error_rate():
     assert 0.8e-2 < np.mean(found["ber"][1:]) < 1.2e-2
 
 
+def test_code_of_frames():
+    """Its generators are 171 and 133, octal, and it is decoded by the likeliest sequence: fewer frames are lost than
+    the union bound has, with the weights 10 to 20 of Odenwalder's table, and at this ratio hardly fewer."""
+    random = np.random.default_rng(4)
+    payload = random.integers(0, 2, (2000, decoded.BITS), np.uint8)
+    coded_bits = decoded.encode(payload)
+    for frame, bits in zip(payload[:20], coded_bits):
+        both = [np.convolve(frame, [int(tap) for tap in f"{generator:07b}"]) % 2 for generator in (0o171, 0o133)]
+        assert np.array_equal(np.sort([bits[0::2], bits[1::2]], axis=0), np.sort(both, axis=0))
+    ratio = 10 ** 0.35  # Eb/N0: of a bit of the code it is half as much
+    received = (2. * coded_bits - 1) + random.normal(0, ratio ** -0.5, coded_bits.shape)
+    lost = (decoded.decode(2 * ratio * received / 4) != payload).any(axis=1).sum()
+    sequences = {10: 11, 12: 38, 14: 193, 16: 1331, 18: 7275, 20: 40406}
+    bound = payload.size * sum(many * norm.sf(np.sqrt(weight * ratio)) for weight, many in sequences.items())
+    assert bound / 2 - 5 * np.sqrt(bound / 2) < lost < bound + 5 * np.sqrt(bound)
+
+
+def test_frames_are_lost_where_bits_are():
+    """None on a clear link, all where half of the frozen network's bits are wrong, most of the latter found again."""
+    size = coded.Size(labelled=2**15)
+    model = coded.train_with("QPSK", 7, size)
+    link = coded.LINKS["QPSK"]
+    assert decoded.lost_frames(model, replace(link, snr=9), 64, [1]) == {FROZEN: 0, OURS: 0, KNOWN: 0}
+    lost = decoded.lost_frames(model, replace(link, snr=7, echo=0.9, turns=1e-5), 64, [1])
+    assert lost[FROZEN] > 0.9 and lost[OURS] < 0.5
+    with pytest.raises(ValueError, match="8psk"):
+        decoded.lost_frames(coded.train_with("8PSK", 20, coded.Size(labelled=2**13)), link, 1, [1])
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_impaired_labels_are_in_step(kind):
     """A weak impairment leaves most of the link, as far as least squares see it, and no strength leaves all. Labels out
@@ -178,6 +209,21 @@ def test_bars_of_coded_links():
     assert met(coded, 1e-2, 1e-2, 1, 1, still) == [False, True, False]
     moving = {OURS: 1.44, coded.BETTER: 1.41, FROZEN: 1, LINEAR: 1.45, KNOWN: 1.5}
     assert met(coded, 1, 1, 1, 1, moving, "jumps") == [True, False, True, False]
+
+
+def lost_at(ours, known):
+    return [dict(link="QPSK", motion="still", snr=snr, lost={OURS: one, KNOWN: other})
+            for snr, one, other in zip((4, 5, 6), ours, known)]
+
+
+def test_bars_of_frames():
+    known = [0.1, 0.02, 0.002]  # 1 % at 5.301 dB
+    for ours, more in ([0.1, 0.02, 0.002], 0), ([0.1, 0.05, 0.001], 0.1104), ([0.2, 0.1, 0.005], 0.4676):
+        bar, = coded.decoder_bars(lost_at(ours, known), 1500)
+        assert bar["found"] == pytest.approx(more, abs=1e-3) and bar["met"] == (more < 0.3)
+    bar, = coded.decoder_bars(lost_at([1, 1, 1], known), 1500)
+    assert np.isnan(bar["found"]) and not bar["met"]
+    assert not coded.decoder_bars(lost_at(known, known), 999)
 
 
 def test_bars_of_impairments():

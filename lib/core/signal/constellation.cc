@@ -274,6 +274,24 @@ float constellation::half_distance() const
     return d_distance / 2 / std::sqrt(power);
 }
 
+float constellation::rotating_residual() const
+{
+    constexpr std::size_t angles = 256; // PSK: 2 - 2 sin(π/M) M/π within 1e-3
+    const std::vector<point> points = unit_points();
+    double sum = 0;
+    for (std::size_t i = 0; i < angles; ++i) {
+        const point by = std::polar(
+            1.0f, static_cast<float>(2 * M_PI * (static_cast<double>(i) + 0.5) / angles));
+        for (const point& each : points) {
+            float nearest = std::numeric_limits<float>::max();
+            for (const point& other : points)
+                nearest = std::min(nearest, std::norm(by * each - other));
+            sum += nearest;
+        }
+    }
+    return static_cast<float>(sum / static_cast<double>(angles * size()));
+}
+
 std::complex<float> constellation::mean(const float* posteriors) const
 {
     return std::inner_product(

@@ -63,7 +63,7 @@ void carrier_follower::move_back(const sample_history& history, std::size_t symb
  * where only some of the constellation's points fall onto others. */
 bool carrier_follower::has_carrier(const learning_target& target, float residual) const
 {
-    const float noise = std::max(target.waveform().noise_power(), least_left);
+    const float noise = std::max(target.noise_power(), least_left);
     return d_from_line || std::abs(d_settled.frequency()) > slowest_line ||
            residual > more_than_noise * noise || has_phase_noise(target);
 }

@@ -147,8 +147,9 @@ feature_view front_filter::filter(const feature_view& windows)
         measure_level(windows);
     if (const std::size_t moved = history.make_room(windows.count); moved && carrier)
         carrier->move_back(history, moved);
-    d_stream.corrected.tones.search_if(d_recovery.state() != recovery_state::following &&
-                                       d_recovery.state() != recovery_state::trained);
+    d_stream.corrected.tones.search_if(d_recovery.has_more_noise() ||
+                                       (d_recovery.state() != recovery_state::following &&
+                                        d_recovery.state() != recovery_state::trained));
     history.load(windows, &d_stream.corrected);
     if (d_pace.position == 0)
         d_pace = planned;
@@ -257,12 +258,13 @@ std::size_t front_filter::due()
     return symbols / block;
 }
 
-// Whether decisions count as sure: where the network decides far better than linear estimates, after a training
-// sequence, whose taps have more error than the model's noise from which posteriors are computed, and while the
-// filter is lost.
+// Whether decisions count as sure: where the network decides far better than linear estimates, in as much noise as it
+// was trained in, after a training sequence, whose taps have more error than the model's noise from which posteriors
+// are computed, and while the filter is lost.
 bool front_filter::is_hard() const
 {
-    return d_decides_well || d_recovery.state() == recovery_state::trained ||
+    return (d_decides_well && !d_recovery.has_more_noise()) ||
+           d_recovery.state() == recovery_state::trained ||
            !d_recovery.explains(d_stream);
 }
 

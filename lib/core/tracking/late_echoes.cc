@@ -12,7 +12,13 @@ namespace gr::adann::core {
 
 namespace {
 
-constexpr std::size_t apart = 16;     // interval of the blocks that are learnt from
+// Part of an echo by which a change goes across it, or against it, when it has rotated by some 40° since the last one: what
+// is corrected soon is more wrong than nothing. All echoes are forgotten then, and none is learnt for so many blocks, twice
+// as many each time.
+constexpr float too_fast = 0.65f;
+constexpr std::size_t least_pause = 128, most_pause = 1 << 14;
+// Interval of the blocks that are learnt from: as long as there is no echo, and to follow one.
+constexpr std::size_t apart = 16, apart_following = 2;
 constexpr std::size_t least = 8;      // of these blocks before a change
 constexpr std::size_t few = 8;        // symbols of a sum whose scatter is measured
 constexpr float keep = 1 - 1.0f / 64; // of the sums, per block that is learnt from
@@ -27,7 +33,8 @@ late_echoes::late_echoes(std::size_t reach, std::size_t sps, bool complex)
       d_few(d_lags, complex),
       d_sums(d_lags, complex),
       d_scatter(d_lags),
-      d_sure(d_lags)
+      d_sure(d_lags),
+      d_next_pause(least_pause)
 {
 }
 
@@ -61,10 +68,15 @@ void late_echoes::learn(const signal_planes& y,
                         const signal_planes& residual,
                         std::size_t n)
 {
-    // The first blocks after a change still have samples that were corrected without it.
-    if (++d_blocks % apart)
+    if (d_pause > 0) {
+        --d_pause;
         return;
-    const std::size_t phase = d_blocks / apart % d_sps; // the samples of a symbol in turn
+    }
+    // The first blocks after a change still have samples that were corrected without it.
+    const std::size_t every = d_found ? apart_following : apart;
+    if (++d_blocks % every)
+        return;
+    const std::size_t phase = d_blocks / every % d_sps; // the samples of a symbol in turn
     const auto forget = [](aligned_floats& sums, float kept) {
         for (float& each : sums)
             each *= kept;
@@ -91,7 +103,7 @@ void late_echoes::learn(const signal_planes& y,
             d_scatter[d] += square;
         }
     }
-    if (d_blocks >= least * apart)
+    if (d_blocks >= least * every)
         take();
 }
 
@@ -144,6 +156,14 @@ void late_echoes::take()
     if (i == most_lags)
         return;
     const std::complex<float> before = i < d_found ? d_echoes[i].strength : 0;
+    const std::complex<float> across = more * std::conj(before);
+    if (i < d_found && std::max(std::abs(across.imag()), -across.real()) >
+                           too_fast * std::norm(before)) {
+        d_found = 0;
+        d_pause = d_next_pause;
+        d_next_pause = std::min(2 * d_next_pause, most_pause);
+        return;
+    }
     float together = std::abs(before + more) - std::abs(before);
     for (const echo& each : *this)
         together += std::abs(each.strength);
@@ -164,6 +184,8 @@ late_echoes::echo late_echoes::strongest() const
 void late_echoes::reset()
 {
     d_found = 0;
+    d_pause = 0;
+    d_next_pause = least_pause;
     start_again();
 }
 
@@ -206,6 +228,8 @@ void late_echoes::state(archive& members)
     members.numbers("scatter", d_scatter.data(), { d_lags });
     members("power", d_power);
     members("blocks", d_blocks);
+    members("pause", d_pause, std::size_t{ 0 }, most_pause);
+    members("next_pause", d_next_pause, least_pause, most_pause);
 }
 
 } // namespace gr::adann::core

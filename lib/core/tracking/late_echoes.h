@@ -25,7 +25,10 @@ namespace gr::adann::core {
  * relative to its standard deviation is corrected, if any lag would exceed it by chance with a
  * probability of exp(-16) only; then the sums start again (matching pursuit: Cotter and Rao,
  * IEEE Trans. Communications 50, 2002). Where the median lag exceeds its chance value, as under
- * a tone, the threshold is raised in proportion. */
+ * a tone, the threshold is raised in proportion.
+ *
+ * Each 16th block is learnt from, and each second one where there is an echo, as it may rotate: 1e-5 cycles a symbol are
+ * followed. Echoes that are seen to be faster are not corrected. */
 class late_echoes
 {
 public:
@@ -65,10 +68,11 @@ private:
     std::size_t d_found = 0;
     // Sums of each lag, the largest lag first: over `few` symbols, and over all since a change.
     planes d_few, d_sums;
-    aligned_floats d_scatter; // Σ |·|² of d_few
-    aligned_floats d_sure;    // scratch of take()
-    float d_power = 0;        // Σ |y|²
-    std::size_t d_blocks = 0; // since a change
+    aligned_floats d_scatter;              // Σ |·|² of d_few
+    aligned_floats d_sure;                 // scratch of take()
+    float d_power = 0;                     // Σ |y|²
+    std::size_t d_blocks = 0;              // since a change
+    std::size_t d_pause = 0, d_next_pause; // blocks
 };
 
 } // namespace gr::adann::core

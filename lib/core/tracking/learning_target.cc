@@ -36,7 +36,8 @@ learning_target::learning_target(std::shared_ptr<const expected_waveform> wavefo
       d_expected(symbols * d_waveform->stride()),
       d_linear((symbols + d_soft.window()) * d_waveform->stride()),
       d_power(d_waveform->power()),
-      d_learnt_noise(d_waveform->noise_power())
+      d_learnt_noise(d_waveform->noise_power()),
+      d_noise_power(d_learnt_noise)
 {
 }
 

@@ -72,10 +72,19 @@ public:
     bool blurs_phase() const { return d_turning > soft_turning; }
     //! Whether posterior means show less than a fifteenth of a phase error.
     bool hides_phase() const { return d_turning > most_turning; }
-    //! Variance of a phase measured over n symbols, radians², by the learnt noise and d_turning.
+    //! Mean square of a sample's noise: as the model learnt it, or more, if tests show so (noise_level.h).
+    float noise_power() const { return d_noise_power; }
+    //! More noise is in the estimates, too, from here on.
+    void set_noise_power(float power)
+    {
+        if (power > d_noise_power)
+            d_excess = std::max(d_excess, power / d_learnt_noise);
+        d_noise_power = std::max(power, d_learnt_noise);
+    }
+    //! Variance of a phase measured over n symbols, radians², by noise_power() and d_turning.
     float phase_variance(std::size_t n) const
     {
-        return variance() /
+        return variance() * more_noise() /
                (2 * static_cast<float>(n) * (1 - std::min(d_turning, most_turning)));
     }
     /*! Part of the learnt noise power that the samples lack, 0 to 1: by the latest block or by
@@ -120,7 +129,7 @@ public:
     void reset()
     {
         d_slope = d_turning = d_turns = 0;
-        d_excess = 1;
+        d_excess = more_noise();
         d_noise = {};
         d_latest_noise = 0;
         d_label_noise.reset();
@@ -131,6 +140,7 @@ public:
         members("turning", d_turning, 0.0f, 1.0f);
         members("turns", d_turns, 0.0f, 1e3f);
         members("excess", d_excess, 1e-3f, 1e12f);
+        members("noise_power", d_noise_power, d_learnt_noise, 1e12f);
         members("noise", d_noise.mean, 0.0f, 1e12f);
         members("latest_noise", d_latest_noise, 0.0f, 1e12f);
         members("noise_blocks", d_noise.count, 0.0f, 1e3f);
@@ -138,6 +148,11 @@ public:
     }
 
 private:
+    // Over what the model learnt.
+    float more_noise() const
+    {
+        return d_noise_power > d_learnt_noise ? d_noise_power / d_learnt_noise : 1;
+    }
     void take_known(sample_history& history, std::size_t symbol, std::size_t n);
 
     std::shared_ptr<const expected_waveform> d_waveform;
@@ -152,7 +167,7 @@ private:
     float d_turns = 0; // blocks in the means d_slope and d_turning
     float d_power;     // of a sample of the waveform
     // Mean squares of a sample: learnt noise; the residual, on average and in the latest block.
-    float d_learnt_noise;
+    float d_learnt_noise, d_noise_power;
     running_mean<float> d_noise; // of blocks
     float d_latest_noise = 0;
 };

@@ -12,6 +12,7 @@
 #include "core/signal/running_mean.h"
 #include "core/tracking/belief.h"
 #include "core/tracking/linear_estimator.h"
+#include "core/tracking/point_likelihood.h"
 
 #include <complex>
 #include <cstdint>
@@ -59,6 +60,18 @@ public:
               const std::uint8_t* labels,
               const float* samples,
               float part = lost_part);
+    //! Of labels that the network decided without the filter, mean squares of a sample.
+    struct residuals {
+        float expected; //!< by the expected waveform
+        float fitted;   //!< by a channel fitted to them
+    };
+    //! The same of these labels.
+    bool test_unfiltered(const residuals& left,
+                         const expected_waveform& waveform,
+                         const std::uint8_t* labels,
+                         const float* samples);
+    //! Mean square of a sample's noise.
+    float power() const { return d_power; }
     //! The next labels are by other taps.
     void forget_tests() { d_distance = {}; }
     //! Back to the noise that the model learnt.
@@ -66,6 +79,9 @@ public:
     void state(archive& members);
 
 private:
+    void estimate(const expected_waveform& waveform,
+                  const std::uint8_t* labels,
+                  const float* samples);
     float distance(const expected_waveform& waveform,
                    const std::uint8_t* labels,
                    const float* samples);
@@ -78,10 +94,16 @@ private:
     // Mean squares: noise of a sample, and random decisions' residual of it; their distance from estimates.
     float d_learnt, d_random, d_farthest;
     std::size_t d_tests; // of a mean distance
+    float d_scatter;     // standard deviation of random labels' mean, over d_farthest
     float d_most;        // largest mean distance of right labels, over d_farthest
     float d_power;       // of a sample's noise
     running_mean<float, std::size_t>
         d_distance; // over tests of a stream beyond the limit, over d_farthest
+    // Of samples without the filter.
+    point_likelihood d_points_seen;
+    running_mean<float, std::size_t> d_residual, d_fitted;
+    // Of a test.
+    std::vector<std::complex<float>> d_estimates;
     aligned_floats d_linear;
 };
 

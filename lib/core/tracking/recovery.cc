@@ -33,6 +33,7 @@ recovery::recovery(const tracked_stream& stream,
       d_lost(stream, alphabet, waveform->probabilities()),
       d_residual(stream.history.sample(judge::symbols), stream.history.is_complex()),
       d_rotated(stream.carrier ? 2 * stream.history.sample(judge::symbols) : 0),
+      d_unfiltered(d_rotated.size()),
       d_proposed(tracked_stream::most_known)
 {
 }
@@ -97,10 +98,11 @@ void recovery::train()
 
 void recovery::reset(tracked_stream& stream)
 {
+    d_noise.reset();
+    stream.target.set_noise_power(d_noise.power());
     forget(stream);
     d_lost.remembered().reset(stream);
     d_evidence.forget_usual();
-    d_noise.reset();
 }
 
 void recovery::change_level(tracked_stream& stream, float by)
@@ -252,6 +254,38 @@ void recovery::test_noise(tracked_stream& stream)
         d_evidence.forget_usual();
 }
 
+/* Of complex samples, before the stream was confirmed for the first time: how much noise it has is not known yet, and
+ * no taps have been learnt from it. Decisions that count as sure hide a slow carrier, or rotate with a wrong phase. */
+void recovery::test_unfiltered_noise(tracked_stream& stream)
+{
+    const sample_history& history = stream.history;
+    const std::size_t first = history.owned(history.latest(judge::symbols));
+    const std::uint8_t* const labels = &d_evidence.unfiltered()[stream.target.reach()];
+    if (!(stream.residual().mean > as_before * d_noise.power()) ||
+        d_lost.remembered().is_pause() || !history.is_usable(first) ||
+        !d_evidence.determines(labels))
+        return;
+    const signal_planes received = history.received(first);
+    const std::size_t n = history.sample(judge::symbols);
+    for (std::size_t i = 0; i < n; ++i) {
+        d_unfiltered[2 * i] = received.re[i];
+        d_unfiltered[2 * i + 1] = received.im[i];
+    }
+    const float* const expected = stream.target.expect(labels, judge::symbols);
+    float sum = 0;
+    for (std::size_t k = 0; k < d_unfiltered.size(); ++k)
+        sum += (d_unfiltered[k] - expected[k]) * (d_unfiltered[k] - expected[k]);
+    // Those of the fit, less its unknowns.
+    const std::size_t fitted = n + 1 - 2 * d_evidence.shape().taps();
+    if (d_noise.test_unfiltered(
+            { sum / static_cast<float>(n),
+              d_evidence.unfiltered_energy() / static_cast<float>(fitted) },
+            stream.target.waveform(),
+            labels,
+            d_unfiltered.data()))
+        d_evidence.forget_usual();
+}
+
 // Labels that are late or rotated relative to those without the filter are not compared.
 void recovery::compare_benefit(const tracked_stream& stream, judge::verdict found)
 {
@@ -286,10 +320,13 @@ void recovery::test(tracked_stream& stream,
     judge::verdict found = d_evidence.compare(stream, decides);
     compare_benefit(stream, found);
     test_noise(stream);
+    if (stream.carrier && found != judge::verdict::displaced && !d_evidence.has_usual())
+        test_unfiltered_noise(stream);
+    stream.target.set_noise_power(d_noise.power());
     if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
         d_evidence.shows_signal())
         d_lost.remembered().note_signal();
-    if (!was_used)
+    if (!was_used || has_more_noise())
         find_echoes(stream);
     if (found == judge::verdict::displaced && !are_displaced(stream))
         found = judge::verdict::open;

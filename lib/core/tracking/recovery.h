@@ -100,7 +100,9 @@ public:
     {
         return status_of(d_state, exceeds(stream));
     }
-    float limit() const { return d_noise.limit(); }   //!< of the residual
+    float limit() const { return d_noise.limit(); } //!< of the residual
+    //! Whether the stream has more noise than the model was trained with.
+    bool has_more_noise() const { return d_noise.is_raised(); }
     std::uint64_t resets() const { return d_resets; } //!< starts of the taps
 
     /*! Tests the latest symbols if it is time.
@@ -153,6 +155,7 @@ private:
     bool exceeds(const tracked_stream& stream) const;
     void test(tracked_stream& stream, const network_decider& decides, bool may_start);
     void test_noise(tracked_stream& stream);
+    void test_unfiltered_noise(tracked_stream& stream);
     bool are_displaced(const tracked_stream& stream);
     void compare_benefit(const tracked_stream& stream, judge::verdict found);
     void find_echoes(tracked_stream& stream);
@@ -195,6 +198,7 @@ private:
     // Nothing outlives a test in these.
     planes d_residual;                    // without the filter
     aligned_floats d_rotated;             // samples
+    aligned_floats d_unfiltered;          // samples as received
     std::vector<std::uint8_t> d_proposed; // labels
 };
 

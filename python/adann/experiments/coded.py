@@ -3,6 +3,7 @@
 
 A network is trained with labels on each link and at each noise while it stands still. Each stream
 then goes through the receivers of `compared`, and through AdaNN with a network trained at less noise.
+Frames of a convolutional code go through those of `decoded`.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +18,7 @@ from ..captures.statistics import normalized
 from ..links.radio_link import SPS, RadioLink
 from ..links.simulation import random_labels
 from ..offline.report import new_figure, save_figure, write_report
-from . import compared
+from . import compared, decoded
 from .cells import Progress, at_cell, run_cells
 from .comparators import LINEAR, unit_points
 from .compared import FROZEN, KNOWN, OURS, PARTS
@@ -43,11 +44,15 @@ _TIMES, _BELOW, _PART, _PART_BEYOND, _USUAL = 1.02, 0.005, 0.97, 0.9, 0.1
 _MORE, _LOST = 15, 0.05  # dB, of a training record; bits a symbol that this may cost
 BETTER = f"AdaNN, trained at {_MORE} dB more"
 ROWS = FROZEN, OURS, BETTER, LINEAR, KNOWN
+# Frames through a decoder: motions, the rate that a network is trained at, dB more than at that rate, and what may be
+# needed more than by least squares.
+_DECODED, _TRAINED, _OFFSETS, _MORE_NEEDED = ("still", "echo 1e-5", "echo 3e-5"), 5e-2, (-1, -0.5, 0, 0.5, 1, 1.5), 0.3
 
 
 @dataclass(frozen=True)
 class Size:
-    """labelled: symbols of a record to train on; symbols: of a stream; seeds: of streams; links, motions, bers."""
+    """labelled: symbols of a record to train on; symbols: of a stream; seeds: of streams; links, motions, bers;
+    frames: through a decoder, of the links `decoded`, at each ratio."""
 
     labelled: int = 2**17
     symbols: int = 2**17
@@ -55,10 +60,13 @@ class Size:
     links: tuple = tuple(LINKS)
     motions: tuple = tuple(MOTIONS)
     bers: tuple = (1e-2, 5e-2, 0.1, 0.15)
+    frames: int = 2000
+    decoded: tuple = ("QPSK", "16QAM")
 
 
 SIZES = {"full": Size(), "long": Size(symbols=2**20, seeds=5, bers=BERS),
-         "quick": Size(labelled=2**15, symbols=2**15, links=("QPSK",), motions=("still", "echo 1e-5"), bers=(5e-2,))}
+         "quick": Size(labelled=2**15, symbols=2**15, links=("QPSK",), motions=("still", "echo 1e-5"), bers=(_TRAINED,),
+                       frames=64, decoded=("QPSK",))}
 
 
 def run(directory: Path, scale: str = "full", progress: Progress | None = None) -> None:
@@ -66,17 +74,24 @@ def run(directory: Path, scale: str = "full", progress: Progress | None = None) 
     size = SIZES[scale]
     points = [(link, ber) for link in size.links for ber in size.bers]
     streams = [(*point, motion, seed) for point in points for motion in size.motions for seed in range(size.seeds)]
-    total = 2 * len(points) + len(streams)
+    framed = [(link, motion, offset) for link in size.decoded for motion in _DECODED for offset in _OFFSETS]
+    total = 2 * len(points) + len(streams) + len(framed)
     models = dict(zip(points, run_cells(train_at, [(*point, size) for point in points], at_cell(progress, total))))
     better = dict(zip(points, run_cells(
         train_with, [(link, snr + _MORE, size) for (link, _), (_, snr) in models.items()],
         at_cell(progress, total, len(points)))))
     found = run_cells(run_stream, [(better[each[:2]], *models[each[:2]], *each, size) for each in streams],
                       at_cell(progress, total, 2 * len(points)))
+    at_snr = [(link, motion, models[link, _TRAINED][1] + offset) for link, motion, offset in framed]
+    lost = run_cells(decoded.lost_frames, [
+        (models[link, _TRAINED][0], replace(LINKS[link], snr=snr, **MOTIONS[motion]), size.frames, [4, number])
+        for number, (link, motion, snr) in enumerate(at_snr)], at_cell(progress, total, total - len(framed)))
     _write({"scale": scale, "sizes": vars(size), "parts": PARTS,
             "snr": [[*point, snr] for point, (_, snr) in models.items()],
             "runs": [dict(zip(("link", "target", "motion", "seed"), each), rows=rows)
-                     for each, rows in zip(streams, found)]}, Path(directory))
+                     for each, rows in zip(streams, found)],
+            "frames": [dict(zip(("link", "motion", "snr"), each), lost=rows) for each, rows in zip(at_snr, lost)]},
+           Path(directory))
 
 
 def train_at(link: str, ber: float, size: Size) -> tuple[core.model, float]:
@@ -149,6 +164,23 @@ def bars(runs: list[dict], symbols: int) -> list[dict]:
     return found
 
 
+def decoder_bars(frames: list[dict], count: int) -> list[dict]:
+    """What frames are meant to need at most, in dB more than with least squares: as bars(); none of so few that less
+    than ten of `count` are lost where the ratios are compared."""
+    found: list[dict] = []
+    if count * decoded.LOST < 10:
+        return found
+    for link, motion in dict.fromkeys((each["link"], each["motion"]) for each in frames):
+        points = [each for each in frames if (each["link"], each["motion"]) == (link, motion)]
+        needed = {row: decoded.ratio_at([each["snr"] for each in points], [each["lost"][row] for each in points], count)
+                  for row in (OURS, KNOWN)}
+        more = needed[OURS] - needed[KNOWN]
+        found.append(dict(link=link, target=_TRAINED, motion=motion, seed=0,
+                          bar=f"dB more than {KNOWN} need, {decoded.LOST:.0%} of frames lost",
+                          found=more, limit=_MORE_NEEDED, met=bool(more <= _MORE_NEEDED)))
+    return found
+
+
 def _highest(ber: float, bits: int) -> float:
     """What the error rate of so many bits exceeds by chance in one of 40 streams."""
     return core.clopper_pearson(round(ber * bits), bits)[1]
@@ -157,7 +189,8 @@ def _highest(ber: float, bits: int) -> float:
 def _write(results: dict, directory: Path) -> None:
     directory.mkdir(parents=True, exist_ok=True)
     size = results["sizes"]
-    results["bars"] = bars(results["runs"], size["symbols"])
+    results["bars"] = (bars(results["runs"], size["symbols"]) +
+                       decoder_bars(results["frames"], _counted(size["frames"])))
     write_report(directory / "results.json", results)
     met, of = sum(bar["met"] for bar in results["bars"]), len(results["bars"])
     parts = ["# Where codes work\n",
@@ -170,6 +203,11 @@ def _write(results: dict, directory: Path) -> None:
     for link in size["links"]:
         for motion in size["motions"]:
             parts += [f"### {link}, {motion}\n", _table(results, link, motion)]
+    for link in size["decoded"]:
+        parts += [f"### {link}, through a decoder\n",
+                  fill(f"The share of {size['frames']} frames of {decoded.BITS} bits that is lost after the first "
+                       "quarter. Convolutional code of rate 1/2 and K = 7; the network is trained at a rate of "
+                       f"{_TRAINED:g}.", 100) + "\n", _frame_table(results, link)]
     parts += [f"### Bars: {met} of {of} met\n", markdown(
         ["link", "bit error rate", "motion", "bar", "found", "limit"],
         [[bar["link"], f"{bar['target']:g}", bar["motion"], bar["bar"], f"{bar['found']:.3f}", f"{bar['limit']:g}"]
@@ -193,6 +231,19 @@ def _table(results: dict, link: str, motion: str) -> str:
                 f"{min(np.mean(rows[row]['gmi'][1:]) for rows in runs):.3f}")
     return markdown(["equalizer", *(f"at {target:g}" for target in targets)],
                     [[row, *(text(row, target) for target in targets)] for row in ROWS])
+
+
+def _counted(frames: int) -> int:
+    return frames - frames // PARTS
+
+
+def _frame_table(results: dict, link: str) -> str:
+    of_link = [each for each in results["frames"] if each["link"] == link]
+    snrs = sorted({each["snr"] for each in of_link})
+    lost = {(each["motion"], each["snr"]): each["lost"] for each in of_link}
+    return markdown(["motion", "equalizer", *(f"{snr:.2f} dB" for snr in snrs)],
+                    [[motion, row, *(f"{lost[motion, snr][row]:.2e}" for snr in snrs)]
+                     for motion in _DECODED for row in (FROZEN, OURS, KNOWN)])
 
 
 def _plot(path: Path, results: dict) -> None:

@@ -5,7 +5,7 @@ The frozen network, AdaNN without a label, GNU Radio's LMS equalizer in the best
 least squares that know all labels, with the best of their forgetting time constants.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -112,6 +112,14 @@ def measure(soft: np.ndarray, labels: np.ndarray, points: np.ndarray) -> dict:
     bits = int(np.log2(points.size))
     of_label = _bits_of(np.arange(points.size), bits)
     wrong, lost = np.empty(labels.size, np.uint8), np.empty(labels.size, np.float32)
+    for here, posteriors in soft_posteriors(soft, labels, points):
+        decided = abs(soft[here, None] - points).argmin(axis=1)
+        wrong[here], lost[here] = _losses(decided, posteriors, labels[here], of_label)
+    return _by_parts(wrong, lost, bits)
+
+
+def soft_posteriors(soft: np.ndarray, labels: np.ndarray, points: np.ndarray) -> Iterator[tuple[slice, np.ndarray]]:
+    """(symbols, their posteriors (n, M)) of each stretch of 4096; the arguments are those of measure()."""
     for first in range(0, labels.size, _STRETCH):
         here = slice(first, first + _STRETCH)
         sent, got = points[labels[here]], soft[here]
@@ -119,10 +127,7 @@ def measure(soft: np.ndarray, labels: np.ndarray, points: np.ndarray) -> dict:
         noise = max(np.mean(abs(got - gain * sent) ** 2), _LEAST)
         distance = -abs(got[:, None] - gain * points) ** 2 / noise
         posteriors = np.exp(distance - distance.max(axis=1, keepdims=True))
-        posteriors /= posteriors.sum(axis=1, keepdims=True)
-        wrong[here], lost[here] = _losses(abs(got[:, None] - points).argmin(axis=1), posteriors, labels[here],
-                                          of_label)
-    return _by_parts(wrong, lost, bits)
+        yield here, posteriors / posteriors.sum(axis=1, keepdims=True)
 
 
 def _bits_of(labels: np.ndarray, bits: int) -> np.ndarray:

@@ -207,6 +207,18 @@ BOOST_AUTO_TEST_CASE(rings_have_the_symmetries_of_their_points)
     BOOST_TEST(constellation("[[0,0],[1,0]]").half_distance() == 1.0f);
 }
 
+// Of M points on a circle all are within π/M of the nearest one: 2 - 2 sin(π/M) M/π.
+BOOST_AUTO_TEST_CASE(rotating_points_leave_what_their_phases_are_wrong_by)
+{
+    for (const auto& [name, points] :
+         { std::pair{ "pam2", 2 }, { "qpsk", 4 }, { "8psk", 8 } })
+        BOOST_TEST(constellation(name).rotating_residual() ==
+                       2 - 2 * std::sin(M_PI / points) * points / M_PI,
+                   boost::test_tools::tolerance(1e-2));
+    // By brute force over 10,000 random angles, 0.0633; deviation of the mean below 0.0003.
+    BOOST_TEST(std::abs(constellation("16qam").rotating_residual() - 0.0633f) < 0.0015f);
+}
+
 BOOST_AUTO_TEST_CASE(the_text_of_given_points_makes_the_same_ones)
 {
     const constellation c(ring(16, 0.7f, 0.1f));

@@ -46,6 +46,19 @@ struct tested_stream {
     //! \param residual mean square of a sample
     void test(float residual, const channel& change, std::size_t count = tests)
     {
+        draw(change, count, [&](const std::uint8_t* labels, const float* samples) {
+            level.test(residual, waveform, labels, samples);
+        });
+    }
+    void test_unfiltered(const noise_level::residuals& left, const channel& change)
+    {
+        draw(change, tests, [&](const std::uint8_t* labels, const float* samples) {
+            level.test_unfiltered(left, waveform, labels, samples);
+        });
+    }
+    template <typename Function>
+    void draw(const channel& change, std::size_t count, const Function& tested)
+    {
         const auto points = alphabet.unit_points();
         std::uniform_int_distribution<std::size_t> any(0, points.size() - 1);
         for (std::size_t t = 0; t < count; ++t) {
@@ -60,10 +73,7 @@ struct tested_stream {
                 labels[k] = static_cast<std::uint8_t>(nearest - points.begin());
                 samples[2 * k] = z.real(), samples[2 * k + 1] = z.imag();
             }
-            level.test(residual,
-                       waveform,
-                       &labels[waveform.reach()],
-                       &samples[2 * waveform.reach()]);
+            tested(&labels[waveform.reach()], &samples[2 * waveform.reach()]);
         }
     }
     channel noise(
@@ -159,6 +169,30 @@ BOOST_AUTO_TEST_CASE(wrong_labels_end_it)
     BOOST_TEST(stream.level.limit() == before);
     stream.test(0.06f, stream.noise(0.0667), 8 * tests);
     BOOST_TEST(stream.level.limit() == raised);
+}
+
+// Labels without the filter: a sixth of the decisions is wrong. If a channel explains them, that is it.
+BOOST_DATA_TEST_CASE(points_show_noise_unless_a_channel_explains_it,
+                     data::make({ "qpsk", "8psk", "16qam", "64qam" }),
+                     name)
+{
+    for (const auto& [fitted, is_noise] : { std::pair{ 0.95f, true }, { 0.5f, false } }) {
+        tested_stream stream(name);
+        const float h = stream.alphabet.half_distance(), power = h * h;
+        const float before = stream.level.limit();
+        stream.test_unfiltered({ power, fitted * power }, stream.noise(power));
+        BOOST_TEST(stream.level.is_raised() == is_noise);
+        BOOST_TEST((stream.level.limit() > before) == is_noise);
+        if (is_noise)
+            BOOST_TEST(stream.level.power() == fitted * power,
+                       boost::test_tools::tolerance(1e-5f));
+    }
+    tested_stream turning(name);
+    float phase = 0;
+    turning.test_unfiltered({ 1, 1 }, turning.noise(0.001, [&](auto z) {
+        return z * std::polar(1.0f, phase += 0.02f);
+    }));
+    BOOST_TEST(!turning.level.is_raised());
 }
 
 BOOST_AUTO_TEST_CASE(it_goes_on_from_what_was_saved)

@@ -479,6 +479,43 @@ BOOST_DATA_TEST_CASE(a_frequency_that_steps_is_no_jump_of_the_phase,
     BOOST_TEST(all.wrong < 0.01);
 }
 
+// Faster than its line is wide. Decisions of PSK that rotates leave little, so it was taken for followed.
+BOOST_DATA_TEST_CASE(a_frequency_that_steps_far_is_found,
+                     data::make({ "qpsk", "8psk" }) * data::make({ 2u, 4u }),
+                     name,
+                     sps)
+{
+    const auto all =
+        received(name, sps, 49152, 15, [&](sent_symbols& sent, std::size_t middle) {
+            for (std::size_t i = middle; i < sent.samples.size(); ++i)
+                sent.samples[i] *= static_cast<std::complex<float>>(std::polar(
+                    1.0, 2 * M_PI * 3e-3 * static_cast<double>(i - middle) / sps));
+        });
+    BOOST_TEST(has(all, tracking_state::lost));
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(std::abs(all.status.frequency - 3e-3) < 4e-5);
+}
+
+// From the first symbol on one symbol in 13 to one in 4 is wrong, and a carrier of 1e-5 cycles a symbol rotates it once. The noise
+// was that of the model, so that decisions counted as sure, and then as lost.
+BOOST_DATA_TEST_CASE(more_noise_than_the_model_learnt_hides_no_carrier,
+                     (data::make({ "qpsk", "16qam", "64qam" }) * data::make({ 2u, 4u })) ^
+                         data::make({ 0.45f, 0.65f, 0.17f, 0.24f, 0.08f, 0.11f }),
+                     name,
+                     sps,
+                     deviation)
+{
+    const auto all = received(name, sps, 98304, 16, [&](sent_symbols& sent, std::size_t) {
+        for (std::size_t i = 0; i < sent.samples.size(); ++i)
+            sent.samples[i] *= static_cast<std::complex<float>>(
+                std::polar(1.0, 2 * M_PI * 1e-5 * static_cast<double>(i) / sps));
+        sent.add_noise(deviation * deviation, true, 17);
+    });
+    BOOST_TEST((all.status.state == tracking_state::following));
+    BOOST_TEST(std::abs(all.status.frequency - 1e-5) < 1e-5);
+    BOOST_TEST(all.wrong < 0.27);
+}
+
 // As a radio loses them that is read too late: the instant is another one; 1024 symbols after that.
 BOOST_DATA_TEST_CASE(samples_that_are_lost_shift_the_timing,
                      data::make({ "pam4", "16qam", "64qam" }) *
