@@ -46,8 +46,8 @@ public:
     //! \param sps samples a symbol
     interfering_tones(std::size_t sps, bool complex);
 
-    /*! Whether to search for tones. Not while decisions explain the samples: a line is the signal's
-     * then. Tones that were found are followed in any case. */
+    /*! Whether to search for tones. Not while decisions explain the samples with the noise that the
+     * model learnt: a line is the signal's then. Tones that were found are followed in any case. */
     void search_if(bool searches);
 
     //! The tone of the largest amplitude; it follows none if there is none.

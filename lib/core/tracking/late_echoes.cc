@@ -13,8 +13,8 @@ namespace gr::adann::core {
 namespace {
 
 // Part of an echo by which a change goes across it, or against it, when it has rotated by some 40° since the last one: what
-// is corrected soon is more wrong than nothing. All echoes are forgotten then, and none is learnt for so many blocks, twice
-// as many each time.
+// is corrected soon is more wrong than nothing. It is forgotten then, and no other one is learnt for so many blocks,
+// twice as many each time, half as many after an echo that was followed.
 constexpr float too_fast = 0.65f;
 constexpr std::size_t least_pause = 128, most_pause = 1 << 14;
 // Interval of the blocks that are learnt from: as long as there is no echo, and to follow one.
@@ -68,10 +68,9 @@ void late_echoes::learn(const signal_planes& y,
                         const signal_planes& residual,
                         std::size_t n)
 {
-    if (d_pause > 0) {
-        --d_pause;
+    d_pause -= d_pause > 0;
+    if (d_pause > 0 && d_found == 0)
         return;
-    }
     // The first blocks after a change still have samples that were corrected without it.
     const std::size_t every = d_found ? apart_following : apart;
     if (++d_blocks % every)
@@ -136,8 +135,13 @@ void late_echoes::take()
         d_sure[d] = (d_sums.re[d] * d_sums.re[d] + im * im) /
                     std::max(d_scatter[d], std::numeric_limits<float>::min());
     }
-    const auto best = static_cast<std::size_t>(
-        std::max_element(d_sure.begin(), d_sure.end()) - d_sure.begin());
+    auto best = static_cast<std::size_t>(std::max_element(d_sure.begin(), d_sure.end()) -
+                                         d_sure.begin());
+    if (d_pause > 0) // only echoes that are known
+        for (const echo& each : *this)
+            if (const std::size_t at = d_first + d_lags - 1 - each.lag;
+                &each == begin() || d_sure[at] > d_sure[best])
+                best = at;
     const float surest = d_sure[best];
     // By chance a complex sum's square over its variance exceeds t with a probability of exp(-t),
     // and has a median of ln 2; that of a real one exp(-t / 2) at most, and 0.455 (chi-squared).
@@ -159,7 +163,7 @@ void late_echoes::take()
     const std::complex<float> across = more * std::conj(before);
     if (i < d_found && std::max(std::abs(across.imag()), -across.real()) >
                            too_fast * std::norm(before)) {
-        d_found = 0;
+        d_echoes[i] = d_echoes[--d_found];
         d_pause = d_next_pause;
         d_next_pause = std::min(2 * d_next_pause, most_pause);
         return;
@@ -169,6 +173,8 @@ void late_echoes::take()
         together += std::abs(each.strength);
     if (!(together < most))
         return;
+    if (i < d_found) // it was followed
+        d_next_pause = std::max(d_next_pause / 2, least_pause);
     d_echoes[i] = { lag, before + more };
     d_found = std::max(d_found, i + 1);
 }

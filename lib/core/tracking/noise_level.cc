@@ -14,33 +14,26 @@ constexpr std::size_t averaged = 1024;
 // With two, a noisy stream whose taps made points of it was taken for a followed one (examples/coded_live.grc, while
 // its sliders moved).
 constexpr float deviations = 7;
-// Tests of samples without the filter that are averaged, and part of their labels' residual that a channel fitted to
-// these leaves if the residual is noise: it has a tenth of the unknowns, and gains of 0.8 explain as much.
-constexpr std::size_t most_unfiltered = 16;
+// Tests of samples without the filter that are averaged at least; once they are, each eighth one is made.
+constexpr std::size_t most_unfiltered = 16, seldom = 8;
+// Part of the labels' residual that a channel fitted to them leaves, by its degrees of freedom, if the residual is noise:
+// a gain of 0.8 explains a tenth.
 constexpr float of_noise = 0.7f;
-constexpr float by_chance = 4; // one mean in 30,000 is less
 // Variance of the square of a value that is equally likely everywhere in an interval around zero, over its mean squared.
 constexpr float relative_variance = 0.8f;
 
-// Mean square residual of decisions by a wrong channel, or with a wrong carrier frequency.
-float least_left(const expected_waveform& waveform, const constellation& alphabet)
+// Whether points can rotate among complex ones. PAM's do not: their estimates are real.
+bool may_rotate(const expected_waveform& waveform, const constellation& alphabet)
 {
-    return waveform.is_complex()
-               ? std::min(left_at_random(alphabet, 2), alphabet.rotating_residual())
-               : left_at_random(alphabet, 1);
+    return waveform.is_complex() && alphabet.dimensions() == 2;
 }
 
-/* Largest mean distance of right labels, over that of random ones: less than these have, and than those that an unknown
- * carrier frequency leaves. scatter: standard deviation of random labels' mean. */
-float largest_of_right(const expected_waveform& waveform,
-                       const constellation& alphabet,
-                       float scatter)
+// Mean square residual of decisions by a wrong channel, or with a wrong carrier frequency if that is less.
+float least_random(const expected_waveform& waveform, const constellation& alphabet)
 {
-    const float most = 1 - deviations * scatter;
-    if (!waveform.is_complex() || alphabet.dimensions() == 1)
-        return most;
-    const float rotating = alphabet.rotating_residual() / left_at_random(alphabet, 2);
-    return std::min(most, rotating * (1 - by_chance * scatter));
+    const float random = left_at_random(alphabet, waveform.is_complex() ? 2 : 1);
+    return may_rotate(waveform, alphabet) ? std::min(random, alphabet.rotating_residual())
+                                          : random;
 }
 } // namespace
 
@@ -50,33 +43,50 @@ noise_level::noise_level(const expected_waveform& waveform,
     : d_symbols(symbols),
       d_response(waveform, alphabet.dimensions()),
       d_window(linear_estimator::window(d_response)),
-      d_estimator(waveform,
-                  d_response,
-                  { 0,
-                    true,
-                    lost_limit(waveform.noise_power(), least_left(waveform, alphabet)) }),
       d_points(alphabet.unit_points()),
       d_learnt(waveform.noise_power()),
-      d_random(least_left(waveform, alphabet)),
+      d_random(left_at_random(alphabet, waveform.is_complex() ? 2 : 1)),
+      d_least_random(least_random(waveform, alphabet)),
       d_farthest(left_at_random(alphabet, alphabet.dimensions())),
+      d_estimator(
+          waveform, d_response, { 0, true, lost_limit(d_learnt, d_least_random) }),
       d_tests(averaged / symbols),
-      d_scatter(std::sqrt(relative_variance /
-                          static_cast<float>(alphabet.dimensions() * d_tests *
-                                             (symbols - 2 * d_window)))),
-      d_most(largest_of_right(waveform, alphabet, d_scatter)),
+      d_most(1 -
+             deviations * std::sqrt(relative_variance /
+                                    static_cast<float>(alphabet.dimensions() * d_tests *
+                                                       (symbols - 2 * d_window)))),
       d_power(d_learnt),
-      d_points_seen(alphabet, waveform.probabilities(), most_unfiltered),
+      d_seen(d_learnt),
       d_estimates(symbols - 2 * d_window),
       d_linear(symbols * waveform.stride())
 {
+    if (may_rotate(waveform, alphabet)) {
+        d_filtered.emplace(alphabet, waveform.probabilities(), d_tests);
+        d_unfiltered.emplace(alphabet, waveform.probabilities(), most_unfiltered);
+    }
 }
 
 void noise_level::reset()
 {
-    d_power = d_learnt;
-    d_distance = {};
-    d_points_seen.reset();
+    d_power = d_seen = d_learnt;
+    forget_tests();
+    if (d_unfiltered)
+        d_unfiltered->reset();
     d_residual = d_fitted = {};
+    d_passed = 0;
+}
+
+void noise_level::forget_tests()
+{
+    d_distance = {};
+    if (d_filtered)
+        d_filtered->reset();
+}
+
+bool noise_level::wants_unfiltered(float residual)
+{
+    return d_unfiltered && residual > as_before * d_power &&
+           (d_unfiltered->sets() < most_unfiltered || ++d_passed % seldom == 0);
 }
 
 bool noise_level::test_unfiltered(const residuals& left,
@@ -85,14 +95,15 @@ bool noise_level::test_unfiltered(const residuals& left,
                                   const float* samples)
 {
     estimate(waveform, labels, samples);
-    d_points_seen.add(d_estimates.data(), d_estimates.size());
+    if (!d_unfiltered->add(d_estimates.data(), d_estimates.size()))
+        return false;
     d_residual.add(left.expected, most_unfiltered);
     d_fitted.add(left.fitted, most_unfiltered);
-    const bool more = d_points_seen.shows_points() &&
+    const bool more = d_unfiltered->shows_points() &&
                       d_fitted.mean > of_noise * d_residual.mean &&
                       d_fitted.mean > as_before * d_power;
     if (more)
-        d_power = d_fitted.mean;
+        d_power = d_seen = d_fitted.mean;
     return more;
 }
 
@@ -102,22 +113,27 @@ bool noise_level::test(float residual,
                        const float* samples,
                        float part)
 {
-    if (residual < d_power)
-        d_power = std::max(residual, d_learnt);
-    if (!(residual > lost_limit(d_learnt, d_random, part / 2))) {
-        d_distance = {};
+    for (float* const power : { &d_power, &d_seen })
+        if (residual < *power)
+            *power = std::max(residual, d_learnt);
+    if (!(residual > lost_limit(d_learnt, d_least_random, part / 2))) {
+        forget_tests();
         return false;
     }
     const float found = samples ? distance(waveform, labels, samples) / d_farthest
                                 : std::numeric_limits<float>::quiet_NaN();
-    if (std::isfinite(found))
+    if (std::isfinite(found)) {
         d_distance.add(found, d_tests);
+        if (d_filtered)
+            d_filtered->add(d_estimates.data(), d_estimates.size());
+    }
     if (d_distance.count < d_tests)
         return false;
-    if (d_distance.mean > 1 + deviations * d_scatter &&
-        !d_points_seen.shows_points()) // of wrong labels
-        d_power = d_learnt;
-    const bool more = d_distance.mean < d_most && residual > limit(part);
+    const bool has_points = !d_filtered || d_filtered->shows_points();
+    if (d_distance.mean >
+        2 - d_most) // labels are wrong, or more of them than can be recognised
+        d_power = d_seen;
+    const bool more = d_distance.mean < d_most && has_points && residual > limit(part);
     if (more)
         d_power = residual;
     return more;
@@ -150,13 +166,18 @@ float noise_level::distance(const expected_waveform& waveform,
 void noise_level::state(archive& members)
 {
     members("noise", d_power, d_learnt, 1e12f);
+    members("seen", d_seen, d_learnt, 1e12f);
     members("distance", d_distance.mean, 0.0f, 1e12f);
     members("tests", d_distance.count, std::size_t{ 0 }, d_tests);
-    members("points", d_points_seen);
+    if (!d_unfiltered)
+        return;
+    members("filtered", *d_filtered);
+    members("unfiltered", *d_unfiltered);
     members("residual", d_residual.mean, 0.0f, 1e12f);
-    members("fitted", d_fitted.mean, 0.0f, 1e12f);
     members("residual_tests", d_residual.count, std::size_t{ 0 }, most_unfiltered);
-    d_fitted.count = d_residual.count;
+    members("fitted", d_fitted.mean, 0.0f, 1e12f);
+    members("fitted_tests", d_fitted.count, std::size_t{ 0 }, most_unfiltered);
+    members("passed", d_passed);
 }
 
 } // namespace gr::adann::core

@@ -254,15 +254,14 @@ void recovery::test_noise(tracked_stream& stream)
         d_evidence.forget_usual();
 }
 
-/* Of complex samples, before the stream was confirmed for the first time: how much noise it has is not known yet, and
- * no taps have been learnt from it. Decisions that count as sure hide a slow carrier, or rotate with a wrong phase. */
+/* Of complex samples, while no residual of the stream is known to be usual: at its start, and after its noise has
+ * risen. Decisions that count as sure hide a slow carrier, or rotate with a wrong phase. */
 void recovery::test_unfiltered_noise(tracked_stream& stream)
 {
     const sample_history& history = stream.history;
     const std::size_t first = history.owned(history.latest(judge::symbols));
     const std::uint8_t* const labels = &d_evidence.unfiltered()[stream.target.reach()];
-    if (!(stream.residual().mean > as_before * d_noise.power()) ||
-        d_lost.remembered().is_pause() || !history.is_usable(first) ||
+    if (d_lost.remembered().is_pause() || !history.is_usable(first) ||
         !d_evidence.determines(labels))
         return;
     const signal_planes received = history.received(first);
@@ -320,7 +319,8 @@ void recovery::test(tracked_stream& stream,
     judge::verdict found = d_evidence.compare(stream, decides);
     compare_benefit(stream, found);
     test_noise(stream);
-    if (stream.carrier && found != judge::verdict::displaced && !d_evidence.has_usual())
+    if (found != judge::verdict::displaced && !d_evidence.has_usual() &&
+        d_noise.wants_unfiltered(stream.residual().mean))
         test_unfiltered_noise(stream);
     stream.target.set_noise_power(d_noise.power());
     if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
@@ -380,7 +380,8 @@ void recovery::test(tracked_stream& stream,
     }
 }
 
-/* Late echoes are learnt from the residual of the unfiltered samples while the filter is not used: its
+/* Late echoes are learnt from the residual of the unfiltered samples while the filter is not used, or what counts as
+ * noise may be an echo: its
  * taps start over repeatedly, and its residual shows their errors. An image is not learnt so, as dense
  * constellations with an image are decided wrongly. */
 void recovery::find_echoes(tracked_stream& stream)

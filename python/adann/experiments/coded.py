@@ -46,7 +46,8 @@ BETTER = f"AdaNN, trained at {_MORE} dB more"
 ROWS = FROZEN, OURS, BETTER, LINEAR, KNOWN
 # Frames through a decoder: motions, the rate that a network is trained at, dB more than at that rate, and what may be
 # needed more than by least squares.
-_DECODED, _TRAINED, _OFFSETS, _MORE_NEEDED = ("still", "echo 1e-5", "echo 3e-5"), 5e-2, (-1, -0.5, 0, 0.5, 1, 1.5), 0.3
+_DECODED, _TRAINED, _MORE_NEEDED = ("still", "echo 1e-5", "echo 3e-5"), 5e-2, 0.3
+_OFFSETS = -2, -1.5, -1, -0.5, 0, 0.5
 
 
 @dataclass(frozen=True)
@@ -174,10 +175,12 @@ def decoder_bars(frames: list[dict], count: int) -> list[dict]:
         points = [each for each in frames if (each["link"], each["motion"]) == (link, motion)]
         needed = {row: decoded.ratio_at([each["snr"] for each in points], [each["lost"][row] for each in points], count)
                   for row in (OURS, KNOWN)}
-        more = needed[OURS] - needed[KNOWN]
+        ours, known = needed[OURS], needed[KNOWN]
+        more = None if ours is None or known is None else ours - known
         found.append(dict(link=link, target=_TRAINED, motion=motion, seed=0,
                           bar=f"dB more than {KNOWN} need, {decoded.LOST:.0%} of frames lost",
-                          found=more, limit=_MORE_NEEDED, met=bool(more <= _MORE_NEEDED)))
+                          found=more, limit=_MORE_NEEDED,
+                          met=more is not None and bool(more <= _MORE_NEEDED)))
     return found
 
 
@@ -210,7 +213,8 @@ def _write(results: dict, directory: Path) -> None:
                        f"{_TRAINED:g}.", 100) + "\n", _frame_table(results, link)]
     parts += [f"### Bars: {met} of {of} met\n", markdown(
         ["link", "bit error rate", "motion", "bar", "found", "limit"],
-        [[bar["link"], f"{bar['target']:g}", bar["motion"], bar["bar"], f"{bar['found']:.3f}", f"{bar['limit']:g}"]
+        [[bar["link"], f"{bar['target']:g}", bar["motion"], bar["bar"],
+          "not found" if bar["found"] is None else f"{bar['found']:.3f}", f"{bar['limit']:g}"]
          for bar in results["bars"] if not bar["met"]])]
     with atomic_output(directory / "table.md") as path:
         path.write_text("\n".join(parts))

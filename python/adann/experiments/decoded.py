@@ -100,11 +100,11 @@ def lost_frames(model: core.model, link: RadioLink, frames: int, seed: Sequence[
     return found
 
 
-def ratio_at(snrs: Sequence[float], lost: Sequence[float], frames: int) -> float:
+def ratio_at(snrs: Sequence[float], lost: Sequence[float], frames: int) -> float | None:
     """dB at which LOST of the frames are lost, the logarithm interpolated between the last point above and the next
-    one; nan if the points do not surround it. A point without a loss counts as half a frame of `frames`."""
+    one; None if the points do not surround it. A point without a loss counts as half a frame of `frames`."""
     above = np.log(np.maximum(lost, 0.5 / frames) / LOST)
     if not above.size or above[-1] > 0 or above[0] <= 0:
-        return float("nan")
+        return None
     last = np.flatnonzero(above > 0)[-1]
     return float(np.interp(0, [-above[last], -above[last + 1]], [snrs[last], snrs[last + 1]]))

@@ -295,11 +295,12 @@ BOOST_DATA_TEST_CASE(late_echoes_are_taken_off,
     BOOST_TEST(std::abs(link.corrected.echoes.strongest().strength - strength) < 0.1f);
 }
 
-// Of 0.09 a sixth is left at 1e-5 cycles a symbol, three times as much when each 16th block was learnt from. At 1e-4 a
-// correction is soon wrong: the echo stays as it is.
+// With decisions that are right an eighth of its 0.09 is left at 4e-5 cycles a symbol, half when each 16th block was learnt
+// from at 1e-5. At 1e-4 a correction is soon wrong, and the echo stays; the other one, of 0.0625, which does not rotate,
+// is removed.
 BOOST_DATA_TEST_CASE(rotating_echoes_are_followed_or_left_alone,
                      data::make({ "qpsk", "16qam" }) * data::make({ 1u, 2u }) *
-                         data::make({ 1e-5, 1e-4 }),
+                         data::make({ 4e-5, 1e-4 }),
                      name,
                      sps,
                      cycles)
@@ -309,10 +310,12 @@ BOOST_DATA_TEST_CASE(rotating_echoes_are_followed_or_left_alone,
     link.each([&](std::size_t i, number x) {
         const double phase = 2 * M_PI * cycles * static_cast<double>(i) / sps;
         return x +
-               0.3f * static_cast<number>(std::polar(1.0, phase)) * clean[i - 40 * sps];
+               0.3f * static_cast<number>(std::polar(1.0, phase)) * clean[i - 40 * sps] +
+               0.25f * clean[i - 70 * sps];
     });
     link.add_noise(0.02f);
-    BOOST_TEST(link.run() < (cycles < 5e-5 ? 0.02 + 0.015 : 1.02 * (0.02 + 0.09)));
+    const double found = link.run();
+    BOOST_TEST(found < (cycles < 5e-5 ? 0.02 + 0.02 : 1.15 * (0.02 + 0.09)));
 }
 
 // All lags are alike to a tone.

@@ -493,17 +493,19 @@ BOOST_DATA_TEST_CASE(a_frequency_that_steps_far_is_found,
         });
     BOOST_TEST(has(all, tracking_state::lost));
     BOOST_TEST((all.status.state == tracking_state::following));
-    BOOST_TEST(std::abs(all.status.frequency - 3e-3) < 4e-5);
+    BOOST_TEST(std::abs(all.status.frequency - 3e-3) < 1e-4);
 }
 
 // From the first symbol on one symbol in 13 to one in 4 is wrong, and a carrier of 1e-5 cycles a symbol rotates it once. The noise
 // was that of the model, so that decisions counted as sure, and then as lost.
 BOOST_DATA_TEST_CASE(more_noise_than_the_model_learnt_hides_no_carrier,
                      (data::make({ "qpsk", "16qam", "64qam" }) * data::make({ 2u, 4u })) ^
-                         data::make({ 0.45f, 0.65f, 0.17f, 0.24f, 0.08f, 0.11f }),
+                         data::make({ 0.45f, 0.65f, 0.17f, 0.24f, 0.08f, 0.11f }) ^
+                         data::make({ 0.11, 0.085, 0.15, 0.18, 0.19, 0.25 }),
                      name,
                      sps,
-                     deviation)
+                     deviation,
+                     most)
 {
     const auto all = received(name, sps, 98304, 16, [&](sent_symbols& sent, std::size_t) {
         for (std::size_t i = 0; i < sent.samples.size(); ++i)
@@ -512,8 +514,8 @@ BOOST_DATA_TEST_CASE(more_noise_than_the_model_learnt_hides_no_carrier,
         sent.add_noise(deviation * deviation, true, 17);
     });
     BOOST_TEST((all.status.state == tracking_state::following));
-    BOOST_TEST(std::abs(all.status.frequency - 1e-5) < 1e-5);
-    BOOST_TEST(all.wrong < 0.27);
+    BOOST_TEST(std::abs(all.status.frequency - 1e-5) < 5e-6);
+    BOOST_TEST(all.wrong < most);
 }
 
 // As a radio loses them that is read too late: the instant is another one; 1024 symbols after that.
