@@ -84,7 +84,7 @@ public:
     //! Variance of a phase measured over n symbols, radians², by noise_power() and d_turning.
     float phase_variance(std::size_t n) const
     {
-        return variance() * more_noise() /
+        return variance() /
                (2 * static_cast<float>(n) * (1 - std::min(d_turning, most_turning)));
     }
     /*! Part of the learnt noise power that the samples lack, 0 to 1: by the latest block or by

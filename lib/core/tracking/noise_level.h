@@ -45,11 +45,13 @@ public:
                 const constellation& alphabet,
                 std::size_t symbols);
 
-    //! lost_limit(), also below the residual of decisions that rotate with a wrong carrier frequency
+    //! lost_limit()
     float limit(float part = lost_part) const
     {
-        return lost_limit(d_power, d_least_random, part);
+        return lost_limit(d_power, d_random, part);
     }
+    //! The same, or less: below the residual of decisions that rotate with a carrier that is not followed.
+    float limit_without_carrier() const { return lost_limit(d_power, d_least_random); }
     //! Whether there is more noise than the model learnt.
     bool is_raised() const { return d_power > as_before * d_learnt; }
     //! Mean square of a sample's noise.

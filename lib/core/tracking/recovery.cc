@@ -48,13 +48,14 @@ bool recovery::was_lost() const
 bool recovery::exceeds(const tracked_stream& stream) const
 {
     const auto [mean, latest] = stream.residual(); // not a number: nothing is lost yet
-    if (clearly_less(latest,
-                     limit())) // a burst of noise has passed that the mean still has
+    const bool follows_carrier = stream.carrier && !stream.carrier->loop().idle();
+    const float most = follows_carrier ? limit() : d_noise.limit_without_carrier();
+    if (clearly_less(latest, most)) // a burst of noise has passed that the mean still has
         return false;
     // While the phase is searched, a single block exceeds where the phase ran away for some symbols.
     const bool is_sudden = !(stream.carrier && stream.carrier->selection().is_on()) &&
-                           latest > limit() && latest > far_more * mean;
-    return mean > limit() || is_sudden;
+                           latest > most && latest > far_more * mean;
+    return mean > most || is_sudden;
 }
 
 const float* recovery::taps(const tracked_stream& stream) const
