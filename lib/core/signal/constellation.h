@@ -127,7 +127,7 @@ public:
     //! their mean: of 1 for a signal of zero mean and unit power.
     float half_distance() const;
     //! Mean square distance from the nearest point of points that are rotated by any angle, in the same units squared:
-    //! what decisions of an unknown carrier leave. PSK leaves little, as only phases are wrong.
+    //! the residual of decisions without the carrier. It is little for PSK, as only phases are wrong.
     float rotating_residual() const;
 
     //! Posterior mean of a symbol: the points weighted with its M posteriors.

@@ -16,8 +16,8 @@ constexpr std::size_t averaged = 1024;
 constexpr float deviations = 7;
 // Tests of samples without the filter that are averaged at least; once they are, each eighth one is made.
 constexpr std::size_t most_unfiltered = 16, seldom = 8;
-// Part of the labels' residual that a channel fitted to them leaves, by its degrees of freedom, if the residual is noise:
-// a gain of 0.8 explains a tenth. Six streams in noise left 0.91 to 0.95, one with another echo 0.78.
+// Part of the labels' residual, by degrees of freedom, that a channel fitted to them does not explain if it is noise: a
+// gain of 0.8 explains a tenth. It was 0.91 to 0.95 of six streams in noise, 0.78 of one with another echo.
 constexpr float of_noise = 0.8f;
 // Variance of the square of a value that is equally likely everywhere in an interval around zero, over its mean squared.
 constexpr float relative_variance = 0.8f;
@@ -28,8 +28,7 @@ bool may_rotate(const expected_waveform& waveform, const constellation& alphabet
     return waveform.is_complex() && alphabet.dimensions() == 2;
 }
 
-// Part of the residual of points that rotate with a wrong carrier frequency beyond which a stream is lost: taps lower it,
-// and phase noise that is followed should leave less.
+// Part of the residual of points that rotate with a wrong carrier frequency beyond which a stream is lost: taps lower it.
 constexpr float rotating_part = 0.85f;
 
 // Mean square residual of decisions by a wrong channel, or as much as makes lost_part of it rotating_part of that with a

@@ -18,7 +18,7 @@ namespace gr::adann::core {
 /*! A likelihood ratio test: complex points in white noise against the same points at an unknown phase, and against a
  * Gaussian variable. Of the noise's power the likeliest one of several is taken.
  *
- * All have the power that the estimates have, so that no gain has to be known. A signal behind unknown interference,
+ * All have the power that the estimates have, so that no gain has to be known. A signal after unknown interference,
  * another one or none are nearly Gaussian: there the mean logarithm of the ratio is log(1 + signal-to-noise ratio) less
  * the constellation's mutual information. One with an unknown carrier has an unknown phase. No decision is made: points
  * are seen where a fifth of the decisions are wrong. */
