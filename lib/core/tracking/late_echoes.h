@@ -27,8 +27,8 @@ namespace gr::adann::core {
  * IEEE Trans. Communications 50, 2002). Where the median lag exceeds its chance value, as under
  * a tone, the threshold is raised in proportion.
  *
- * Each 16th block is learnt from, and each second one where there is an echo, as it may rotate: 1e-5 cycles a symbol are
- * followed. Echoes that are seen to be faster are not corrected. */
+ * Each 16th block is learnt from, and each second one where there is an echo, as it may rotate: with right decisions
+ * 4e-5 cycles a symbol are followed. An echo that is seen to be too fast is forgotten. */
 class late_echoes
 {
 public:
