@@ -327,8 +327,7 @@ void recovery::test(tracked_stream& stream,
     if (found != judge::verdict::displaced && d_state == recovery_state::doubtful &&
         d_evidence.shows_signal())
         d_lost.remembered().note_signal();
-    if (!was_used || has_more_noise())
-        find_echoes(stream);
+    find_echoes(stream);
     if (found == judge::verdict::displaced && !are_displaced(stream))
         found = judge::verdict::open;
     // Taps that put out a constant explain it: in noise a lost stream's own decisions lead there.
@@ -381,9 +380,8 @@ void recovery::test(tracked_stream& stream,
     }
 }
 
-/* Late echoes are learnt from the residual of the unfiltered samples while the filter is not used, or what counts as
- * noise may be an echo: its
- * taps start over repeatedly, and its residual shows their errors. An image is not learnt so, as dense
+/* Late echoes are learnt from the residual of the unfiltered samples as well: the taps hide one, or start over repeatedly
+ * while the filter is lost, and then their residual shows their errors. An image is not learnt so, as dense
  * constellations with an image are decided wrongly. */
 void recovery::find_echoes(tracked_stream& stream)
 {
