@@ -64,8 +64,8 @@ class _SoftBits:
 def lost_frames(model: core.model, link: RadioLink, frames: int, seed: Sequence[int]) -> dict[str, float]:
     """{row: share of the frames lost after the first part of PARTS} of FROZEN, OURS and KNOWN.
 
-    Least squares have the best of three forgetting time constants, and their gain and noise by all labels. Raises ValueError
-    if a frame is no whole number of symbols.
+    Least squares have the best of three forgetting time constants, and their gain and noise by all labels. Raises
+    ValueError if a frame is no whole number of symbols.
     """
     bits = model.constellation.bits_per_symbol
     if CODED % bits:
