@@ -71,7 +71,8 @@ void late_echoes::learn(const signal_planes& y,
     d_pause -= d_pause > 0;
     if (d_pause > 0 && d_found == 0)
         return;
-    // The first blocks after a change still have samples that were corrected without it.
+    // The first block after a change, or the first 15 without an echo, are not used: their samples were corrected without
+    // it, as the latest lags of the second one still are.
     const std::size_t every = d_found ? apart_following : apart;
     if (++d_blocks % every)
         return;
@@ -135,13 +136,13 @@ void late_echoes::take()
         d_sure[d] = (d_sums.re[d] * d_sums.re[d] + im * im) /
                     std::max(d_scatter[d], std::numeric_limits<float>::min());
     }
+    const auto at = [this](std::size_t lag) { return d_first + d_lags - 1 - lag; };
     auto best = static_cast<std::size_t>(std::max_element(d_sure.begin(), d_sure.end()) -
                                          d_sure.begin());
-    if (d_pause > 0) // only echoes that are known
-        for (const echo& each : *this)
-            if (const std::size_t at = d_first + d_lags - 1 - each.lag;
-                &each == begin() || d_sure[at] > d_sure[best])
-                best = at;
+    if (d_pause > 0) // only echoes that are known, of which there is one
+        best = at(std::max_element(begin(), end(), [&](const echo& a, const echo& b) {
+                      return d_sure[at(a.lag)] < d_sure[at(b.lag)];
+                  })->lag);
     const float surest = d_sure[best];
     // By chance a complex sum's square over its variance exceeds t with a probability of exp(-t),
     // and has a median of ln 2; that of a real one exp(-t / 2) at most, and 0.455 (chi-squared).
@@ -152,7 +153,7 @@ void late_echoes::take()
         return;
     const std::complex<float> more =
         -std::complex<float>(d_sums.re[best], complex ? d_sums.im[best] : 0) / d_power;
-    const std::size_t lag = d_first + d_lags - 1 - best;
+    const std::size_t lag = at(best); // its own inverse
     start_again();
     std::size_t i = 0;
     while (i < d_found && d_echoes[i].lag != lag)

@@ -56,7 +56,8 @@ private:
 
     std::vector<std::complex<float>> d_points, d_rotated; // also at several phases
     std::vector<float> d_probabilities;
-    float d_power, d_half_distance; // mean square of the points
+    float d_power; // mean square of the points
+    float d_half_distance;
     std::size_t d_most, d_sets = 0;
     // Logarithms of likelihoods over the Gaussian's: sums over an estimate, means of the sets.
     means d_of_points{}, d_of_rotated{};

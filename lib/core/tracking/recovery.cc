@@ -32,8 +32,7 @@ recovery::recovery(const tracked_stream& stream,
       d_blind(stream, alphabet),
       d_lost(stream, alphabet, waveform->probabilities()),
       d_residual(stream.history.sample(judge::symbols), stream.history.is_complex()),
-      d_rotated(stream.carrier ? 2 * stream.history.sample(judge::symbols) : 0),
-      d_unfiltered(d_rotated.size()),
+      d_samples(stream.carrier ? 2 * stream.history.sample(judge::symbols) : 0),
       d_proposed(tracked_stream::most_known)
 {
 }
@@ -244,12 +243,12 @@ void recovery::test_noise(tracked_stream& stream)
     const float* samples = history.filtered(first);
     if (stream.carrier &&
         stream.carrier->selection().is_on()) { // labels are at other phases
-        std::copy_n(samples, d_rotated.size(), d_rotated.begin());
+        std::copy_n(samples, d_samples.size(), d_samples.begin());
         rotate_by_steps(stream.target.expect(labels, judge::symbols),
                         history.sample(carrier::step),
-                        d_rotated.data(),
+                        d_samples.data(),
                         judge::symbols / carrier::step);
-        samples = d_rotated.data();
+        samples = d_samples.data();
     }
     if (d_noise.test(stream.residual().mean, stream.target.waveform(), labels, samples))
         d_evidence.forget_usual();
@@ -268,13 +267,13 @@ void recovery::test_unfiltered_noise(tracked_stream& stream)
     const signal_planes received = history.received(first);
     const std::size_t n = history.sample(judge::symbols);
     for (std::size_t i = 0; i < n; ++i) {
-        d_unfiltered[2 * i] = received.re[i];
-        d_unfiltered[2 * i + 1] = received.im[i];
+        d_samples[2 * i] = received.re[i];
+        d_samples[2 * i + 1] = received.im[i];
     }
     const float* const expected = stream.target.expect(labels, judge::symbols);
     float sum = 0;
-    for (std::size_t k = 0; k < d_unfiltered.size(); ++k)
-        sum += (d_unfiltered[k] - expected[k]) * (d_unfiltered[k] - expected[k]);
+    for (std::size_t k = 0; k < d_samples.size(); ++k)
+        sum += (d_samples[k] - expected[k]) * (d_samples[k] - expected[k]);
     // Those of the fit, less its unknowns.
     const std::size_t fitted = n + 1 - 2 * d_evidence.shape().taps();
     if (d_noise.test_unfiltered(
@@ -282,7 +281,7 @@ void recovery::test_unfiltered_noise(tracked_stream& stream)
               d_evidence.unfiltered_energy() / static_cast<float>(fitted) },
             stream.target.waveform(),
             labels,
-            d_unfiltered.data()))
+            d_samples.data()))
         d_evidence.forget_usual();
 }
 

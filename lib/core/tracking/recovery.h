@@ -197,8 +197,7 @@ private:
 
     // Nothing outlives a test in these.
     planes d_residual;                    // without the filter
-    aligned_floats d_rotated;             // samples
-    aligned_floats d_unfiltered;          // samples as received
+    aligned_floats d_samples;             // of complex streams: rotated, or as received
     std::vector<std::uint8_t> d_proposed; // labels
 };
 

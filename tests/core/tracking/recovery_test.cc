@@ -496,8 +496,8 @@ BOOST_DATA_TEST_CASE(a_frequency_that_steps_far_is_found,
     BOOST_TEST(std::abs(all.status.frequency - 3e-3) < 1e-4);
 }
 
-// From the first symbol on one symbol in 13 to one in 4 is wrong, and a carrier of 1e-5 cycles a symbol rotates it once. The noise
-// was that of the model, so that decisions counted as sure, and then as lost.
+// From the first symbol on one symbol in 16 to one in 5 is wrong, and a carrier of 1e-5 cycles a symbol rotates it once.
+// The noise was that of the model, so that decisions counted as sure, and then as lost.
 BOOST_DATA_TEST_CASE(more_noise_than_the_model_learnt_hides_no_carrier,
                      data::make({ "qpsk", "qpsk", "16qam", "16qam", "64qam" }) ^
                          data::make({ 2u, 4u, 2u, 4u, 4u }) ^
