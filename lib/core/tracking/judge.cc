@@ -13,6 +13,7 @@ namespace {
 constexpr float bouts_keep = 63.0f / 64;
 constexpr float ridge = 1e-3f;     // of the mean power
 constexpr float deviations = 4;    // of a fair coin's
+constexpr int few_bouts = 2;       // a filter that is right loses by single errors
 constexpr float small_gain = 0.1f; // of the residual that noise makes of one tap
 constexpr std::size_t most_late = displacement::most_late;
 } // namespace
@@ -92,6 +93,7 @@ judge::verdict judge::compare(const signal_planes& samples,
         d_residual[1] = d_residual[0];
         return verdict::open;
     }
+    int lost = 0;
     for (std::size_t k = first; k < symbols; ++k) {
         if (!differs(k))
             continue;
@@ -100,12 +102,15 @@ judge::verdict judge::compare(const signal_planes& samples,
         const auto of_bout = [&](int way) {
             return d_residual[way][end] - d_residual[way][from];
         };
-        d_lost = bouts_keep * d_lost + (of_bout(0) < of_bout(1) ? -1.0f : 1.0f);
+        const int outcome = of_bout(0) < of_bout(1) ? -1 : 1;
+        lost += outcome;
+        d_lost = bouts_keep * d_lost + static_cast<float>(outcome);
         d_bouts = bouts_keep * d_bouts + 1;
         k += 2 * around; // the next bout's surroundings do not overlap
     }
     const float own = d_residual[0][symbols], other = d_residual[1][symbols];
-    if (d_lost > deviations * std::sqrt(d_bouts) || clearly_less(other, own)) {
+    if (d_lost > deviations * std::sqrt(d_bouts) ||
+        (lost > few_bouts && clearly_less(other, own))) {
         reset();
         return verdict::worse;
     }

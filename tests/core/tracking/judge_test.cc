@@ -138,6 +138,18 @@ BOOST_AUTO_TEST_CASE(many_errors_are_clear_at_once)
     BOOST_TEST((one.compare(one.wrong(40), one.labels) == verdict::worse));
 }
 
+// At 40 dB a single error is fifty times the residual of right labels, by which a filter that is right would be lost.
+BOOST_DATA_TEST_CASE(single_errors_at_small_noise_are_no_verdict,
+                     data::make({ 1, 2, 3, 4 }),
+                     errors)
+{
+    two_rays one(0.01f);
+    one.draw();
+    BOOST_TEST((one.compare(one.wrong(errors), one.labels) ==
+                (errors > 2 ? verdict::worse : verdict::open)));
+    BOOST_TEST(one.tests.residual() > 50 * one.tests.other_residual());
+}
+
 BOOST_AUTO_TEST_CASE(labels_that_are_late_or_rotated_are_displaced)
 {
     two_rays one(0.3f);
