@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "core/adaptation/label_frequencies.h"
 #include "core/adaptation/label_trellis.h"
 #include "core/signal/running_mean.h"
 
@@ -17,7 +18,8 @@ namespace gr::adann::core {
  * (label_trellis), with the noise that the residual shows.
  *
  * Decisions take a part of the noise for other labels. What they hide of its power is the mean,
- * over the posteriors, of the excess of the other labels' residuals (expectation maximization). */
+ * over the posteriors, of the excess of the other labels' residuals (expectation maximization). Distortion that the
+ * waveform lacks counts as noise by as much as the frequencies of the labels show (label_frequencies). */
 class label_posteriors
 {
 public:
@@ -25,7 +27,9 @@ public:
     static constexpr std::size_t around = label_trellis::around;
     static constexpr std::size_t window = label_trellis::window;
 
-    explicit label_posteriors(const constellation& symbols);
+    //! \param probabilities (M): of the labels sent
+    label_posteriors(const constellation& symbols,
+                     const std::vector<float>& probabilities);
 
     //! The signal from now on. Allocates nothing, as find(). \param is_deep as label_trellis has it
     void use(const label_descent& signal, bool is_deep = false);
@@ -56,7 +60,9 @@ private:
 
     const std::size_t d_classes, d_dimensions;
     label_trellis d_trellis;
+    label_frequencies d_frequencies;
     float d_power = 0;                   // of the noise, as refinement has it
+    bool d_is_distorted = false;         // whether that is more than in the training
     running_mean<float> d_noise{ 1, 0 }; // over that, of blocks
     // Of the window.
     const std::uint8_t* d_labels = nullptr;

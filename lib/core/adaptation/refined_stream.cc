@@ -35,7 +35,7 @@ refined_stream::refined_stream(const constellation& symbols,
       d_labels(d_past + block),
       d_refined(d_labels.size()),
       d_scatter(waveform.stride()),
-      d_soft(symbols),
+      d_soft(symbols, waveform.probabilities()),
       d_posteriors(delay() * symbols.size()),
       d_bits(symbols.size()),
       d_priors(d_labels.size() * symbols.size())

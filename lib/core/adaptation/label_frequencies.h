@@ -1,0 +1,59 @@
+/* -*- c++ -*- */
+/*
+ * What the frequencies of decided labels show of how many are wrong.
+ *
+ * SPDX-License-Identifier: GPL-3.0-or-later
+ */
+#pragma once
+
+#include "core/adaptation/label_trellis.h"
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+namespace gr::adann::core {
+
+/*! Finds how much more noise than the residual shows explains labels that are decided more or less often than sent.
+ *
+ * Where a transmitter clips or its slew rate is limited, and the expected waveform lacks that, labels of one point are
+ * decided as its neighbour's, which explains the samples as well: neither the residual nor the labels' error
+ * probabilities show it. But of the labels at least ½ Σ |f(m) - p(m)| are wrong, with f(m) the frequency of label m among
+ * those decided and p(m) the probability that it is sent (the total variation distance; Levin, Peres, Wilmer, Markov
+ * Chains and Mixing Times, 2009, Proposition 4.7). Three standard deviations of each f(m) do not count.
+ *
+ * These errors are in one direction, and those that noise makes in both: the error probabilities should be the sum. They
+ * are, of single labels, found for 0, 1.5 … 6 dB more noise, and more_noise() is interpolated between these. If 6 dB do
+ * not suffice, or the residual is that of the training, the labels are right, and sent as often as decided: the data is
+ * not random. Counts are forgotten over 8192 symbols. Nothing is allocated after construction. */
+class label_frequencies
+{
+public:
+    //! \param probabilities (M): of the labels sent
+    explicit label_frequencies(const std::vector<float>& probabilities);
+
+    /*! Adds a block.
+     * \param labels those decided, of the window of `decided`, which had more_noise()
+     * \param is_distorted whether there is more of a residual than in the training */
+    void add(const label_trellis& decided, const std::uint8_t* labels, bool is_distorted);
+    float more_noise() const
+    {
+        return d_more_noise;
+    } //!< power over what the residual shows, 1 to 4
+
+private:
+    static constexpr std::array<float, 5> factors{ 1, 1.41f, 2, 2.82f, 4 };
+
+    void add_errors(const label_trellis& decided, std::size_t at);
+    double wrong() const;
+    float find() const;
+
+    std::vector<float> d_probabilities, d_counts;
+    std::array<float, factors.size()>
+        d_errors{};      // Σ error probabilities, with each factor
+    float d_symbols = 0; // of these
+    std::size_t d_blocks = 0;
+    float d_more_noise = 1;
+};
+
+} // namespace gr::adann::core
