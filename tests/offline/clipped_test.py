@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Distortion that came after the training: probabilities of refined labels are no surer than the network's."""
+"""Distortion that came after the training: soft bits of refined labels carry more than the network's."""
 
 import numpy as np
 import pytest

@@ -31,6 +31,7 @@ label_descent::label_descent(const constellation& symbols,
 void label_descent::use(const refinement& signal)
 {
     d_power = power_of(signal);
+    d_residual = signal.residual;
     d_label_noise = signal.label_noise;
     d_responses.use(signal);
     d_alternatives.use(signal, d_responses);

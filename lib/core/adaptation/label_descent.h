@@ -39,7 +39,8 @@ public:
     label_responses& responses() { return d_responses; }
     const label_responses& responses() const { return d_responses; }
     const label_alternatives& alternatives() const { return d_alternatives; }
-    float power() const { return d_power; } //!< of the noise, for likelihoods
+    float power() const { return d_power; }       //!< of the noise, for likelihoods
+    float residual() const { return d_residual; } //!< refinement::residual
     //! Power of the noise of each label, over the mean: refinement::label_noise.
     const std::vector<float>& label_noise() const { return d_label_noise; }
 
@@ -153,6 +154,7 @@ private:
     aligned_floats d_change, d_best; // of whitened samples, by another label
     std::vector<float> d_kept;       // of the rest, before one
     float d_power = 0;               // of the noise, for likelihoods
+    float d_residual = 0;            // refinement::residual
     std::vector<float> d_label_noise;
     std::size_t d_tries = 0;
     const simd::kernels* d_kernels;

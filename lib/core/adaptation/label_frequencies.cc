@@ -1,25 +1,39 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/label_frequencies.h"
 
-#include "core/adaptation/time_constants.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
 
 namespace gr::adann::core {
 
 namespace {
 constexpr std::size_t block = label_trellis::block, around = label_trellis::around;
-// Blocks: from one whose error probabilities are looked at to the next one, and until the noise is found anew.
-constexpr std::size_t apart = 8, found_every = 64;
-constexpr double deviations = 3;
+constexpr std::size_t apart =
+    8; // blocks, of those whose error probabilities are looked at
+constexpr std::size_t blocks = label_frequencies::window / block;
+static_assert(blocks % apart == 0);
+constexpr float deviations = 3;
 } // namespace
 
 label_frequencies::label_frequencies(const std::vector<float>& probabilities)
     : d_probabilities(probabilities), d_counts(probabilities.size())
 {
+}
+
+void label_frequencies::reset()
+{
+    start_window();
+    d_wrong_before = 0;
+    d_more_noise = 1;
+}
+
+void label_frequencies::start_window()
+{
+    std::fill(d_counts.begin(), d_counts.end(), 0);
+    d_errors.fill(0);
+    d_blocks = 0;
 }
 
 void label_frequencies::add(const label_trellis& decided,
@@ -28,55 +42,48 @@ void label_frequencies::add(const label_trellis& decided,
 {
     ++d_blocks;
     for (std::size_t at = around; at < around + block; ++at) {
-        d_counts[labels[at]] += 1;
+        ++d_counts[labels[at]];
         if (d_blocks % apart == 0)
             add_errors(decided, at);
     }
-    if (d_blocks % found_every)
+    if (d_blocks < blocks)
         return;
-    d_more_noise = is_distorted ? find() : 1;
-    const auto keep =
-        static_cast<float>(std::exp(-double{ found_every * block } / statistics_memory));
-    for (float& count : d_counts)
-        count *= keep;
-    for (float& sum : d_errors)
-        sum *= keep;
-    d_symbols *= keep;
+    const float now = wrong(), before = std::exchange(d_wrong_before, now);
+    d_more_noise = is_distorted ? find(std::min(now, before)) : 1;
+    start_window();
 }
 
-// A likelihood ratio with r times the noise is its r-th root.
+// A likelihood ratio with r times the noise is its r-th root, but for a part of unequal noise of labels.
 void label_frequencies::add_errors(const label_trellis& decided, std::size_t at)
 {
     std::array<float, factors.size()>
         others{}; // Σ likelihoods over that of the label decided
     for (std::size_t a = 0; a < decided.neighbours(at); ++a) {
-        const float logarithm = d_more_noise * std::log(decided.likelihood(at, a));
+        const float ratio = d_more_noise * decided.likelihood_ratio(at, a);
         for (std::size_t i = 0; i < factors.size(); ++i)
-            others[i] += std::exp(logarithm / factors[i]);
+            others[i] += std::exp(ratio / factors[i] + decided.prior_ratio(at, a));
     }
     for (std::size_t i = 0; i < factors.size(); ++i)
         d_errors[i] += 1 - 1 / (1 + others[i]);
-    ++d_symbols;
 }
 
-// The least part of the labels that is wrong.
-double label_frequencies::wrong() const
+// The least part of the window's labels that is wrong.
+float label_frequencies::wrong() const
 {
-    const double all = std::accumulate(d_counts.begin(), d_counts.end(), 0.0);
-    double sum = 0;
+    constexpr auto all = static_cast<float>(window);
+    float sum = 0;
     for (std::size_t label = 0; label < d_counts.size(); ++label) {
-        const double p = d_probabilities[label];
-        sum += std::max(std::abs(d_counts[label] / all - p) -
-                            deviations * std::sqrt(p * (1 - p) / all),
-                        0.0);
+        const float p = d_probabilities[label];
+        const float found = static_cast<float>(d_counts[label]) / all;
+        sum += std::max(std::abs(found - p) - deviations * std::sqrt(p * (1 - p) / all),
+                        0.0f);
     }
     return sum / 2;
 }
 
-float label_frequencies::find() const
+float label_frequencies::find(float wrong) const
 {
-    const auto errors =
-        static_cast<float>(d_errors[0] + wrong() * static_cast<double>(d_symbols));
+    const float errors = d_errors[0] + wrong * static_cast<float>(window / apart);
     std::size_t i = 0;
     while (i < factors.size() && d_errors[i] < errors)
         ++i;

@@ -17,18 +17,24 @@ namespace gr::adann::core {
 /*! Finds how much more noise than the residual shows explains labels that are decided more or less often than sent.
  *
  * Where a transmitter clips or its slew rate is limited, and the expected waveform lacks that, labels of one point are
- * decided as its neighbour's, which explains the samples as well: neither the residual nor the labels' error
- * probabilities show it. But of the labels at least ½ Σ |f(m) - p(m)| are wrong, with f(m) the frequency of label m among
- * those decided and p(m) the probability that it is sent (the total variation distance; Levin, Peres, Wilmer, Markov
- * Chains and Mixing Times, 2009, Proposition 4.7). Three standard deviations of each f(m) do not count.
+ * decided as its neighbour's, which explains the samples nearly as well: residual and error probabilities show little
+ * of it. But of the labels at least ½ Σ |f(m) - p(m)| are wrong, with f(m) the frequency of label m among those decided
+ * and p(m) the probability that it is sent (the total variation distance; Levin, Peres, Wilmer, Markov Chains and Mixing
+ * Times, 2009, Proposition 4.7). Three standard deviations of each f(m) do not count: by chance one of 16 labels is
+ * further off in one window of 23.
  *
  * These errors are in one direction, and those that noise makes in both: the error probabilities should be the sum. They
  * are, of single labels, found for 0, 1.5 … 6 dB more noise, and more_noise() is interpolated between these. If 6 dB do
- * not suffice, or the residual is that of the training, the labels are right, and sent as often as decided: the data is
- * not random. Counts are forgotten over 8192 symbols. Nothing is allocated after construction. */
+ * not suffice, or there is no more of a residual than in the training, the labels are right, and sent as often as
+ * decided: the data is not random.
+ *
+ * All of this is found once in a window of 8192 symbols, and the lesser of the two latest parts that are wrong counts:
+ * an idle pattern within one window raises nothing. Nothing is allocated after construction. */
 class label_frequencies
 {
 public:
+    static constexpr std::size_t window = 8192; //!< symbols
+
     //! \param probabilities (M): of the labels sent
     explicit label_frequencies(const std::vector<float>& probabilities);
 
@@ -39,20 +45,25 @@ public:
     float more_noise() const
     {
         return d_more_noise;
-    } //!< power over what the residual shows, 1 to 4
+    }             //!< power over what the residual shows, 1 to 4
+    void reset(); //!< Another stream begins.
 
 private:
     static constexpr std::array<float, 5> factors{ 1, 1.41f, 2, 2.82f, 4 };
 
     void add_errors(const label_trellis& decided, std::size_t at);
-    double wrong() const;
-    float find() const;
+    float wrong() const;
+    float find(float wrong) const;
+    void start_window();
 
-    std::vector<float> d_probabilities, d_counts;
+    std::vector<float> d_probabilities;
+    // Of the window.
+    std::vector<std::size_t> d_counts; // (M): labels
     std::array<float, factors.size()>
-        d_errors{};      // Σ error probabilities, with each factor
-    float d_symbols = 0; // of these
+        d_errors{}; // Σ error probabilities, with each factor
     std::size_t d_blocks = 0;
+
+    float d_wrong_before = 0; // of the previous window
     float d_more_noise = 1;
 };
 

@@ -18,9 +18,9 @@ constexpr float shown_by_sequences = 0.8f;
 // Of a symbol's noise, over the mean, else it is disturbed; of the mean, over that of refinement.
 constexpr float most_power = 10, least_noise = 0.01f;
 constexpr float remembered = 512; // blocks, of the noise
-// Times the power of the training's residual: up to 1.12 of still PAM4, PAM8 and 16QAM links, 1.17 and more where they were
-// clipped or limited in slew rate.
-constexpr float distorted = 1.15f;
+// Times the power of the training's residual: up to 1.05 on static PAM4 links in white noise at 12 to 18 dB, 1.25 and more
+// where these were clipped or limited in slew rate.
+constexpr float distorted = 1.2f;
 } // namespace
 
 label_posteriors::label_posteriors(const constellation& symbols,
@@ -35,9 +35,14 @@ label_posteriors::label_posteriors(const constellation& symbols,
 void label_posteriors::use(const label_descent& signal, bool is_deep)
 {
     d_power = signal.power();
+    d_trellis.use(signal,
+                  is_deep,
+                  label_trellis::unlikely,
+                  d_frequencies.more_noise() * d_noise.mean);
     const float trained = signal.responses().waveform().noise();
-    d_is_distorted = d_power > distorted * trained * trained;
-    d_trellis.use(signal, is_deep, label_trellis::unlikely, d_noise.mean);
+    // Error probabilities of single labels say little where two that change together cost hardly more than one.
+    d_is_distorted =
+        signal.residual() > distorted * trained * trained && !d_trellis.is_coupled();
 }
 
 void label_posteriors::write(std::size_t symbol, float* posteriors) const
@@ -116,7 +121,8 @@ void label_posteriors::find(const std::uint8_t* labels,
 void label_posteriors::learn_noise()
 {
     const float dimensions = static_cast<float>(d_dimensions);
-    const float more_noise = d_frequencies.more_noise();
+    // Posteriors with a priori probabilities depend on these as well: the noise is then found a little too large.
+    const float more_noise = d_priors ? 1 : d_frequencies.more_noise();
     float sum = 0;
     for (std::size_t i = around; i < around + block; ++i) {
         if (!std::isfinite(d_trellis.residual(i)))
@@ -133,16 +139,19 @@ void label_posteriors::learn_noise()
             add(1, d_trellis.residual(i) / shown_by_sequences);
             continue;
         }
-        // As they are with the noise that the residual shows.
-        const auto likely = [&](float probability) {
+        // Sharper with the noise that the residual shows.
+        const auto seen = [&](float probability) {
             return more_noise == 1 ? probability : std::pow(probability, more_noise);
         };
-        float all = likely(d_trellis.probability_as_decided(i));
+        float all = 1;
+        if (more_noise != 1) {
+            all = seen(d_trellis.probability_as_decided(i));
+            for (std::size_t a = 0; a < d_trellis.alternatives(i); ++a)
+                all += seen(d_trellis.probability(i, a));
+        }
+        add(seen(d_trellis.probability_as_decided(i)) / all, d_trellis.residual(i));
         for (std::size_t a = 0; a < d_trellis.alternatives(i); ++a)
-            all += likely(d_trellis.probability(i, a));
-        add(likely(d_trellis.probability_as_decided(i)) / all, d_trellis.residual(i));
-        for (std::size_t a = 0; a < d_trellis.alternatives(i); ++a)
-            add(likely(d_trellis.probability(i, a)) / all, d_trellis.residual(i, a));
+            add(seen(d_trellis.probability(i, a)) / all, d_trellis.residual(i, a));
     }
     d_noise.add(sum / static_cast<float>(block), remembered);
 }

@@ -31,6 +31,7 @@ public:
     label_posteriors(const constellation& symbols,
                      const std::vector<float>& probabilities);
 
+    void start() { d_frequencies.reset(); } //!< Another stream begins.
     //! The signal from now on. Allocates nothing, as find(). \param is_deep as label_trellis has it
     void use(const label_descent& signal, bool is_deep = false);
     /*! Those of a block in the middle of a window.

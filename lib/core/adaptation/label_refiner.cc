@@ -295,6 +295,8 @@ label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t a
     if (d_search.is_coupled() || !many_wrong())
         draw_labels(labels);
     judge.rest(d_drawn.data(), d_first, last, d_rest.data());
+    const float rest = d_kernels->dot(d_rest.data(), d_rest.data(), samples * d_planes) /
+                       static_cast<float>(samples * d_planes);
     d_prediction.add(d_rest.data(), samples, is_first ? 0 : d_batch * apart);
     const std::size_t unknown = d_descent.responses().lags() * d_planes;
     const std::size_t floats = samples * d_planes - unknown;
@@ -307,6 +309,7 @@ label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t a
             d_kernels->dot(&white[unknown], &white[unknown], floats) /
                 static_cast<float>(floats));
     average(d_found.power_along, find_power_along(labels));
+    average(d_found.residual, rest);
     d_noise.find();
     d_found.label_noise = d_noise.factors();
     // The symbols whose error probabilities are known and whose residual is whitened.
@@ -318,9 +321,10 @@ label_refiner::refine(waveform_judge& judge, std::uint8_t* labels, std::size_t a
     d_drift.add(residual, d_batch - 2 * seen);
     d_found.energies = d_descent.alternatives().energies();
     d_found.trials = d_descent.alternatives().trials();
-    d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along);
+    d_found.known = std::isfinite(d_found.power) && std::isfinite(d_found.power_along) &&
+                    std::isfinite(d_found.residual);
     if (!d_found.known)
-        d_found.power = d_found.power_along = 0;
+        d_found.power = d_found.power_along = d_found.residual = 0;
     d_distance = d_found.power_along > 0
                      ? d_descent.alternatives().least_energy() / d_found.power_along
                      : 0;
@@ -443,6 +447,7 @@ void label_refiner::state(archive& members)
     members("mean_amplitude", d_found.gain_weights.mean_amplitude, -1.0f, 1.0f);
     members("power", d_found.power, 0.0f, std::numeric_limits<float>::max());
     members("power_along", d_found.power_along, 0.0f, std::numeric_limits<float>::max());
+    members("residual", d_found.residual, 0.0f, std::numeric_limits<float>::max());
     members("polynomial", d_found.polynomial, -largest_sample, largest_sample);
     members("table", d_found.table, -largest_sample, largest_sample);
     members("waveform_number", d_found.waveform_number);

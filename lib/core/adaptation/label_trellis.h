@@ -98,6 +98,15 @@ public:
         return likelihood(
             posterior_ratio(of(at), at, alternative, d_matches[at], d_residuals[at]));
     }
+    //! ln of that by the samples, and by the a priori probabilities.
+    float likelihood_ratio(std::size_t at, std::size_t alternative) const
+    {
+        return ratio(of(at), alternative, d_matches[at], d_residuals[at]);
+    }
+    float prior_ratio(std::size_t at, std::size_t alternative) const
+    {
+        return d_priors ? d_prior_ratios[at][alternative] : 0;
+    }
     //! ln of the largest of them, of neighbours; of the extrinsic ones where these are larger.
     float largest_ratio(std::size_t at) const { return d_best[at]; }
     //! The residual along a symbol's response, squared.

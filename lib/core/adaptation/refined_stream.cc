@@ -52,6 +52,7 @@ void refined_stream::start()
         std::fill(d_priors.begin(), d_priors.end(), 0.0f);
     d_gains.start();
     d_soft_used = 0;
+    d_soft.start();
     d_scatter.reset();
     d_watched = 0;
     d_unexplained = 0;

@@ -12,6 +12,7 @@ void refinement::assign(const refinement& other)
     whitening = other.whitening;
     power = other.power;
     power_along = other.power_along;
+    residual = other.residual;
     label_noise = other.label_noise;
     gain_weights = other.gain_weights;
     energies = other.energies;

@@ -55,6 +55,8 @@ struct refinement {
     float power = 0;
     //! The same along a symbol's response: the part of the noise that can change a decision.
     float power_along = 0;
+    //! Mean square before whitening, per float: expected_waveform::noise(), squared, on the training's signal.
+    float residual = 0;
     std::vector<float>
         label_noise; //!< (M): power of the noise of each label, over the mean
     //! Weights of the estimate of a block's gain, -1 to 1 (block_error_filter).

@@ -28,8 +28,8 @@ namespace gr::adann::core {
  * Differing symbols whose surroundings overlap are one bout. Bouts are forgotten over about 64 of
  * them. The first sequence is the worse one if it has lost more bouts than won by four standard
  * deviations of a fair coin, of few bouts; by 5.6 of many, as these are weighted. It is also, if
- * its residual is more than twice the other's, and more than two bouts of this comparison are lost:
- * at small noise a single error is as large as the whole residual. */
+ * its residual is more than twice the other's, and it lost at least three more bouts of this
+ * comparison than it won: at small noise a single error is larger than the whole residual. */
 class judge
 {
 public:

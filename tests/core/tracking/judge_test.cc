@@ -150,6 +150,23 @@ BOOST_DATA_TEST_CASE(single_errors_at_small_noise_are_no_verdict,
     BOOST_TEST(one.tests.residual() > 50 * one.tests.other_residual());
 }
 
+// Of few bouts 19 have to be lost, and four in one comparison less those won.
+BOOST_AUTO_TEST_CASE(single_errors_are_none_in_ten_comparisons_either)
+{
+    two_rays one(0.01f);
+    for (int i = 0; i < 10; ++i) {
+        one.draw();
+        BOOST_TEST((one.compare(one.wrong(1), one.labels) == verdict::open));
+    }
+    two_rays other(0.01f);
+    other.draw();
+    auto won = other.labels;
+    for (const std::size_t at : { 105, 117 })
+        won[around + at] ^= 1;
+    BOOST_TEST((other.compare(other.wrong(4), won) == verdict::open));
+    BOOST_TEST((other.compare(other.wrong(8), won) == verdict::worse));
+}
+
 BOOST_AUTO_TEST_CASE(labels_that_are_late_or_rotated_are_displaced)
 {
     two_rays one(0.3f);
