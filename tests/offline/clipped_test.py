@@ -29,7 +29,9 @@ def receive(points, labels, snr, seed, distort):
     return (sent + 10 ** (-snr / 20) * noise).astype(np.float32)
 
 
-# Bits a symbol, refined and network's: PAM8 2.28 and 1.92, PAM4 1.66 and 1.52; 1.61 and 1.16 without that noise.
+# Bits a symbol of five draws, refined and network's: PAM8 2.27 to 2.37 and 1.86 to 1.92, PAM4 1.63 to 1.66 and 1.46 to
+# 1.53. Of refined labels without more noise some 1.6 and 1.1. The least difference is four standard deviations from
+# the bar.
 @pytest.mark.parametrize("name, snr, distort", [
     ("pam8", 26, lambda samples: np.clip(samples, -1.3, 1.3)),
     ("pam4", 18, lambda samples: limit_slew(samples, 0.9))])
