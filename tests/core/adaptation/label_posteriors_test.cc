@@ -420,7 +420,7 @@ BOOST_DATA_TEST_CASE(they_are_probabilities_where_the_noise_rises,
 }
 
 /* The noise with which errors are as probable as with its own and the wrong ones together. A mean of eight windows; of six
- * seeds of each kind none is more than DEVIATION off. */
+ * seeds of each kind none is more than 0.042 off. */
 BOOST_DATA_TEST_CASE(labels_decided_too_seldom_are_taken_for_noise,
                      data::make(kinds),
                      kind)

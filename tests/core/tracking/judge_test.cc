@@ -150,7 +150,7 @@ BOOST_DATA_TEST_CASE(single_errors_at_small_noise_are_no_verdict,
     BOOST_TEST(one.tests.residual() > 50 * one.tests.other_residual());
 }
 
-// Of few bouts 19 have to be lost, and four in one comparison less those won.
+// Of few bouts 19 have to be lost; in one comparison three more than were won, whatever the residual.
 BOOST_AUTO_TEST_CASE(single_errors_are_none_in_ten_comparisons_either)
 {
     two_rays one(0.01f);
@@ -161,10 +161,10 @@ BOOST_AUTO_TEST_CASE(single_errors_are_none_in_ten_comparisons_either)
     two_rays other(0.01f);
     other.draw();
     auto won = other.labels;
-    for (const std::size_t at : { 105, 117 })
-        won[around + at] ^= 1;
-    BOOST_TEST((other.compare(other.wrong(4), won) == verdict::open));
-    BOOST_TEST((other.compare(other.wrong(8), won) == verdict::worse));
+    won[around + 110] ^= 1;
+    BOOST_TEST((other.compare(other.wrong(3), won) == verdict::open));
+    BOOST_TEST(other.tests.residual() > 2.5f * other.tests.other_residual());
+    BOOST_TEST((other.compare(other.wrong(4), won) == verdict::worse));
 }
 
 BOOST_AUTO_TEST_CASE(labels_that_are_late_or_rotated_are_displaced)
