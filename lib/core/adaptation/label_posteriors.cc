@@ -18,6 +18,8 @@ constexpr float shown_by_sequences = 0.8f;
 // Of a symbol's noise, over the mean, else it is disturbed; of the mean, over that of refinement.
 constexpr float most_power = 10, least_noise = 0.01f;
 constexpr float remembered = 512; // blocks, of the noise
+constexpr float much_other =
+    0.1f; // part of the noise: less changes no probability by more
 // Times the power of the training's residual: up to 1.04 on a static PAM4 link in white noise at 18 dB, 1.25 and more on
 // three that were clipped or limited in slew rate at 14 and 18 dB.
 constexpr float distorted = 1.2f;
@@ -28,7 +30,8 @@ label_posteriors::label_posteriors(const constellation& symbols,
     : d_classes(symbols.size()),
       d_dimensions(symbols.dimensions()),
       d_trellis(symbols),
-      d_frequencies(probabilities)
+      d_frequencies(probabilities),
+      d_local(2 / static_cast<float>(block * d_dimensions))
 {
 }
 
@@ -104,6 +107,13 @@ float label_posteriors::noise() const
     return margin * d_frequencies.more_noise() * std::max(d_noise.mean, least_noise);
 }
 
+void label_posteriors::start()
+{
+    d_frequencies.reset();
+    d_local.reset();
+    d_before = d_factor = 1;
+}
+
 void label_posteriors::find(const std::uint8_t* labels,
                             const label_descent::match* matches,
                             std::size_t fresh,
@@ -111,14 +121,43 @@ void label_posteriors::find(const std::uint8_t* labels,
 {
     d_labels = labels;
     d_priors = priors;
-    d_trellis.find(labels, matches, fresh, noise(), around + block, priors);
-    learn_noise();
+    d_trellis.find(labels, matches, fresh, d_factor * noise(), around + block, priors);
+    float power = power_of_block();
+    const float mean = std::max(d_noise.mean, least_noise);
+    const local_noise::shown shown{ d_before / mean, power / mean, shown_after() / mean };
+    if (const float factor = d_local.find(shown);
+        std::abs(factor - d_factor) > much_other * d_factor) {
+        d_factor = factor;
+        d_trellis.find(
+            labels, matches, window, d_factor * noise(), around + block, priors);
+        power = power_of_block();
+    }
+    d_local.add(shown);
+    d_before = power;
+    d_noise.add(std::min(power, most_power), remembered);
     d_frequencies.add(d_trellis, labels, d_is_distorted);
+}
+
+// Of the residual along the responses of the next block, with its labels as decided; what these hide as on average.
+float label_posteriors::shown_after()
+{
+    float sum = 0, all = 0;
+    for (std::size_t i = around + block; i < window; ++i) {
+        const float residual = d_trellis.residual(i);
+        if (!std::isfinite(residual))
+            continue;
+        sum +=
+            std::min(residual / (static_cast<float>(d_dimensions) * d_power), most_power);
+        ++all;
+    }
+    const float mean = all ? sum / all : d_as_decided.mean;
+    d_as_decided.add(mean, remembered);
+    return mean * d_noise.mean / std::max(d_as_decided.mean, least_noise);
 }
 
 /* The power of the residual along symbols' responses, averaged over the labels' posteriors
  * (expectation maximization). */
-void label_posteriors::learn_noise()
+float label_posteriors::power_of_block() const
 {
     const float dimensions = static_cast<float>(d_dimensions);
     // Posteriors with a priori probabilities depend on these as well: the noise is then found a little too large.
@@ -153,7 +192,7 @@ void label_posteriors::learn_noise()
         for (std::size_t a = 0; a < d_trellis.alternatives(i); ++a)
             add(seen(d_trellis.probability(i, a)) / all, d_trellis.residual(i, a));
     }
-    d_noise.add(sum / static_cast<float>(block), remembered);
+    return sum / static_cast<float>(block);
 }
 
 } // namespace gr::adann::core

@@ -8,6 +8,7 @@
 
 #include "core/adaptation/label_frequencies.h"
 #include "core/adaptation/label_trellis.h"
+#include "core/adaptation/local_noise.h"
 #include "core/signal/running_mean.h"
 
 #include <vector>
@@ -31,7 +32,7 @@ public:
     label_posteriors(const constellation& symbols,
                      const std::vector<float>& probabilities);
 
-    void start() { d_frequencies.reset(); } //!< Another stream begins.
+    void start(); //!< Another stream begins.
     //! The signal from now on. Allocates nothing, as find(). \param is_deep as label_trellis has it
     void use(const label_descent& signal, bool is_deep = false);
     /*! Those of a block in the middle of a window.
@@ -57,14 +58,19 @@ public:
                                               std::size_t classes);
 
 private:
-    void learn_noise();
+    float power_of_block() const;
+    float shown_after();
 
     const std::size_t d_classes, d_dimensions;
     label_trellis d_trellis;
     label_frequencies d_frequencies;
-    float d_power = 0;                   // of the noise, as refinement has it
-    bool d_is_distorted = false;         // whether that is more than in the training
-    running_mean<float> d_noise{ 1, 0 }; // over that, of blocks
+    float d_power = 0;                        // of the noise, as refinement has it
+    bool d_is_distorted = false;              // whether that is more than in the training
+    running_mean<float> d_noise{ 1, 0 };      // over that, of blocks
+    running_mean<float> d_as_decided{ 1, 0 }; // the same, of labels as decided
+    local_noise d_local;
+    float d_factor = 1; // of the noise of the latest block, over the mean
+    float d_before = 1; // power of the block before
     // Of the window.
     const std::uint8_t* d_labels = nullptr;
     const float* d_priors = nullptr; // (window, M), or null
