@@ -20,11 +20,11 @@ namespace gr::adann::core {
 //! The samples and labels of consecutive symbols. A slot of the queue: its vectors keep their size.
 struct adaptation_batch {
     std::vector<float> samples;  //!< the network's windows
-    std::vector<float> received; //!< as they came in; empty unless a start may be tried
+    std::vector<float> received; //!< as they came in; empty unless they may be wanted
     std::vector<std::uint8_t> labels; //!< decided
     std::vector<std::uint8_t> truth;  //!< known labels, not_known elsewhere
     bool has_truth = false;           //!< whether any is known
-    bool is_tried = false;            //!< whether `received` is filled
+    bool has_received = false;        //!< whether `received` is filled
     bool is_packet = false;           //!< of a decoded packet, between two others
     bool follows = false;             //!< directly after the batch handed over before
     bool restarts = false;            //!< earlier batches were of another signal
@@ -39,14 +39,16 @@ struct adaptation_batch {
     void begin(const deciding_parts& decides)
     {
         by = &decides;
-        has_truth = is_tried = is_packet = follows = restarts = is_unexplained =
+        has_truth = has_received = is_packet = follows = restarts = is_unexplained =
             is_followed = false;
         apart = 1;
     }
-    //! Completes it. \param symbols from start() up to its end
-    void finish(std::uint64_t symbols)
+    /*! Completes it.
+     * \param symbols from start() up to its end
+     * \param paused part of the latest ones that are no signal's */
+    void finish(std::uint64_t symbols, double paused = 0)
     {
-        missed = find_missed();
+        missed = find_missed(paused);
         const auto tracks =
             by->front ? by->front->resting().state() : tracking_state::lost;
         is_followed =
@@ -56,11 +58,11 @@ struct adaptation_batch {
 
 private:
     // A cycle slip rotates all symbols of the estimate's averaging time.
-    missed_errors find_missed() const
+    missed_errors find_missed(double paused) const
     {
         const double slips =
             by->front ? by->front->resting().slip_probability() * statistics_memory : 0;
-        return { by->refined ? by->refined->unexplained_errors() : 0,
+        return { std::max(by->refined ? by->refined->unexplained_errors() : 0, paused),
                  std::min(slips, 1.0) };
     }
 };

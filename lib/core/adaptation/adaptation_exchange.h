@@ -10,6 +10,7 @@
 #include "core/adaptation/decoded_packets.h"
 #include "core/adaptation/front_reports.h"
 #include "core/adaptation/handover.h"
+#include "core/signal/pause_detector.h"
 
 #include <algorithm>
 #include <atomic>
@@ -39,11 +40,12 @@ struct adaptation_exchange {
     {
     }
 
-    // Written by the deciding thread; a checkpoint restores `dropped`, `batches_skipped` and
-    // `block_position`.
+    // Written by the deciding thread; a checkpoint restores `dropped`, `batches_skipped`,
+    // `block_position` and `pauses`.
     slot_queue<adaptation_batch> queue;
     front_reports front;
     locked_value<packet_count> packets;
+    latest_value<pause_detector::found> pauses{ {} }; // at the end of a batch
     //! Dropped batches; the adapter adds those that a former model decided.
     std::atomic<std::uint64_t> dropped{ 0 };
     //! Batches since one was handed over.
@@ -59,7 +61,10 @@ struct adaptation_exchange {
     std::atomic<bool> is_handing_over{ false };
     std::atomic<bool> has_model{ true };
     std::atomic<bool> has_front{ false };
-    std::atomic<bool> tries{ false };   // whether another blind start is tried
+    //! Whether batches are wanted with their samples as received, one after the other.
+    std::atomic<bool> wants_received{ false };
+    //! Symbols from start() up to which nothing is learnt: the model decides as it was loaded.
+    std::atomic<std::uint64_t> learns_from{ 0 };
     std::atomic<std::size_t> pace{ 1 }; // learner::pace()
 
     // Written by any thread.

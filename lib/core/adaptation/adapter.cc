@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-3.0-or-later */
 #include "core/adaptation/adapter.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +10,14 @@
 #endif
 
 namespace gr::adann::core {
+
+namespace {
+// Symbols that the model decides as it was loaded, after the guard of frequencies found that better. Learning again
+// costs some 20,000 symbols with worse labels each time.
+constexpr std::uint64_t first_pause = 1 << 17, longest_pause = 1 << 22;
+// Symbols that nothing explains, beyond which they are no pause between packets.
+constexpr std::size_t longest_gap = 1 << 16;
+} // namespace
 
 adapter::adapter(const model& initial,
                  std::size_t stride,
@@ -26,7 +35,8 @@ adapter::adapter(const model& initial,
       d_requests(settings),
       d_origin(start ? model_origin::starting : model_origin::given),
       d_start(std::move(start)),
-      d_fresh(trials)
+      d_fresh(trials),
+      d_pause(first_pause)
 {
     if (adapts() && !d_start)
         d_learner = std::make_unique<learner>(initial, settings);
@@ -47,7 +57,13 @@ adapter::adapter(const model& initial,
     }
     share_status();
     publish();
-    restore(d_initial, *d_parts);
+    d_frequencies = frequencies_of(d_learner.get());
+    restore(d_initial, *d_parts, d_frequencies.get());
+    if (d_initial.state.has("state.pauses.level")) { // of the stream that it goes on with
+        archive::restoring(d_initial.state, "state")("pauses",
+                                                     d_exchange.pauses.writing());
+        d_exchange.pauses.publish();
+    }
     if (d_parts->front)
         d_exchange.front.publish(d_parts->front->resting());
     d_initial.state = {};
@@ -62,6 +78,7 @@ void adapter::start()
     while (d_exchange.queue.filled_slot())
         d_exchange.queue.pop();
     d_end = 0;
+    d_exchange.learns_from = 0;
     d_exchange.wake.clear();
     d_saved = clock::now();
     d_stopping = false;
@@ -129,7 +146,7 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
 
 // Restores the part of a checkpoint that is not the
 // learner's. If it throws the exchange is unchanged.
-void adapter::restore(model& saved, deciding_parts& parts)
+void adapter::restore(model& saved, deciding_parts& parts, frequency_guard* frequencies)
 {
     if (saved.state.tensors.empty())
         return;
@@ -145,6 +162,8 @@ void adapter::restore(model& saved, deciding_parts& parts)
         if (parts.refined)
             parts.refined->continue_at(position);
     }
+    if (frequencies && saved.state.has("state.frequencies.compares"))
+        members("frequencies", *frequencies);
     d_exchange.dropped = dropped;
     d_exchange.batches_skipped = spared;
     d_exchange.block_position = position;
@@ -187,8 +206,11 @@ void adapter::serve()
         if (d_network && filled->is_followed && !filled->is_packet &&
             d_learner->status().updates > updates)
             attempt([&] { train_network(*filled); });
+        if (d_frequencies && !d_network && !filled->is_packet)
+            attempt([&] { guard_frequencies(*filled); });
         if (d_trials)
             attempt([&] { try_start(*filled); });
+        want_received();
     }
     d_exchange.queue.pop();
     if (d_recorder && status().rollbacks > rollbacks)
@@ -239,6 +261,8 @@ void adapter::take_requests()
         attempt([&] { d_learner->set_training(*asked.changed); });
     if (d_learner && asked.resets) {
         d_exchange.resets_front = true;
+        d_exchange.learns_from = 0;
+        d_pause = first_pause;
         attempt([this] { reset(""); });
     }
     for (const auto& path : asked.saves)
@@ -259,6 +283,7 @@ void adapter::reset(const std::string& why)
         d_recorder->clear();
     if (d_network)
         d_network->forget();
+    d_unexplained = 0;
     learner_event event = d_learner->reset();
     event.detail = why;
     share_status();
@@ -319,6 +344,7 @@ void adapter::train_network(const adaptation_batch& filled)
         if (d_learner->decides_refined())
             learns->decide_refined();
         d_learner = std::move(learns);
+        d_frequencies = frequencies_of(d_learner.get());
         if (d_recorder)
             d_recorder->clear();
     }
@@ -343,13 +369,18 @@ void adapter::go_on_with(model found, const deciding_parts::found_carrier& carri
 {
     auto learns = adapts() ? std::make_unique<learner>(found, training_now()) : nullptr;
     auto parts = parts_of(found, learns.get());
+    auto frequencies = frequencies_of(learns.get());
     parts->carrier = carrier;
     if (adapts())
-        restore(found, *parts);
+        restore(found, *parts, frequencies.get());
     else
         d_loaded = std::move(found);
     d_learner = std::move(learns);
+    d_frequencies = std::move(frequencies);
     d_network = nullptr;
+    d_unexplained = 0;
+    d_exchange.learns_from = 0;
+    d_pause = first_pause;
     d_former_parts = std::exchange(d_parts, std::move(parts));
     d_exchange.has_front = d_parts->front != nullptr;
     if (d_recorder)
@@ -402,12 +433,12 @@ void adapter::load(adaptation_requests::read_file next)
     try {
         if (next.found) {
             check_fits(*next.found, next.training);
-            const bool is_tried =
+            const bool tries =
                 d_fresh && d_settings.guard && !row(d_settings.loss).supervised();
-            auto trials = is_tried ? std::make_unique<start_trials>(*d_fresh) : nullptr;
+            auto trials = tries ? std::make_unique<start_trials>(*d_fresh) : nullptr;
             go_on_with(std::move(*next.found), {});
             d_trials = std::move(trials);
-            d_exchange.tries = false;
+            want_received();
             come_from(model_origin::given);
         }
     } catch (const model_file_error& error) {
@@ -427,19 +458,17 @@ void adapter::try_start(const adaptation_batch& filled)
     if (d_origin == model_origin::given ? front.state == tracking_state::following
                                         : d_trials->explains(front.residual))
         d_trials->give_up();
-    if (!filled.is_tried || !d_trials->tries()) {
+    if (!filled.has_received || !d_trials->tries()) {
         const bool is_left = d_origin == model_origin::given
                                  ? front.state == tracking_state::lost && !front.bursts &&
                                        !filled.has_truth
                                  : !d_trials->explains(front.residual);
         d_trials->pass(filled.apart * d_settings.batch, is_left);
-        d_exchange.tries = d_trials->tries();
         return;
     }
     const feature_view view = view_of(filled.received);
     const std::string found = d_trials->take(
         view, filled.labels.data(), filled.follows, [this] { return !d_stopping; });
-    d_exchange.tries = d_trials->tries();
     if (!d_trials->done())
         return;
     go_on_with(d_trials->found(), { d_trials->carrier_frequency(), filled.end });
@@ -451,7 +480,11 @@ void adapter::learn(const adaptation_batch& filled)
 {
     // Its labels are decisions of noise, or of another channel.
     if (filled.is_unexplained && !filled.has_truth)
-        return;
+        return pass_over(filled);
+    const bool waited = waits();
+    d_unexplained = 0;
+    if (waited)
+        report({ status(), event_kind::resumed, "" });
     if (d_recorder && !attempt([&] {
             d_recorder->add({ filled.samples.data(),
                               filled.labels.data(),
@@ -475,9 +508,65 @@ void adapter::learn(const adaptation_batch& filled)
         report(event);
 }
 
+bool adapter::waits() const { return d_unexplained > longest_gap; }
+
+// After a long time its signal is not known any more: its noise may have risen.
+void adapter::pass_over(const adaptation_batch& filled)
+{
+    const bool waited = waits();
+    d_unexplained += filled.apart * d_settings.batch;
+    share_status();
+    if (waited || !waits())
+        return;
+    publish();
+    report(
+        { status(),
+          event_kind::paused,
+          "neither the front filter's taps nor those of when it was followed explain the samples" });
+}
+
+// If labels are worse than those of the model as it was loaded, that decides for a while.
+void adapter::guard_frequencies(const adaptation_batch& filled)
+{
+    const feature_view seen = view_of(filled.samples);
+    const bool is_filtered = d_parts->front != nullptr;
+    const feature_view received = is_filtered ? view_of(filled.received) : seen;
+    const std::uint8_t* const refined =
+        d_learner->decides_refined() ? d_learner->refined() : nullptr;
+    if (!d_frequencies->add(seen,
+                            is_filtered && !filled.has_received ? nullptr : &received,
+                            refined ? refined : filled.labels.data()))
+        return;
+    d_exchange.learns_from = filled.end + d_pause;
+    d_exchange.resets_front = true;
+    reset(
+        "its labels are less equally frequent than those of the model as it was loaded, which "
+        "decides the next " +
+        std::to_string(d_pause) + " symbols");
+    d_pause = std::min(2 * d_pause, longest_pause);
+}
+
+void adapter::want_received()
+{
+    d_exchange.wants_received =
+        (d_trials && d_trials->tries()) || (d_frequencies && d_frequencies->compares());
+}
+
+// None where the data need not be random, or labels cannot be compared.
+std::unique_ptr<frequency_guard> adapter::frequencies_of(const learner* learns) const
+{
+    if (!learns || !learns->can_refine() || training_now().balance <= 0 ||
+        d_settings.batch < frequency_guard::least_batch(*learns->loaded().waveform))
+        return nullptr;
+    return std::make_unique<frequency_guard>(learns->loaded(), d_settings.batch);
+}
+
 void adapter::share_status()
 {
-    const learner_status now = d_learner->status();
+    learner_status now = d_learner->status();
+    if (d_unexplained > learner::estimate_every &&
+        now.estimated.untrusted == distrust::none)
+        now.estimated.untrusted = distrust::large_residual;
     if (d_status.exchange(now).estimates != now.estimates)
         d_exchange.since_estimate = 0;
     d_exchange.pace = d_network ? 1 : d_learner->pace(); // the start gathers all symbols
@@ -487,7 +576,7 @@ void adapter::publish()
 {
     d_parts->weights.writing().assign(d_learner->in_use());
     d_parts->weights.publish();
-    if (const refinement* const found = d_learner->refines())
+    if (const refinement* const found = waits() ? nullptr : d_learner->refines())
         d_parts->signal.writing().assign(*found);
     else
         d_parts->signal.writing().known = false;
@@ -505,6 +594,10 @@ model adapter::checkpoint()
     members("dropped", d_exchange.dropped);
     members("spared", d_exchange.batches_skipped);
     members("block_position", d_exchange.block_position);
+    pause_detector::found pauses = d_exchange.pauses.newest();
+    members("pauses", pauses);
+    if (d_frequencies)
+        members("frequencies", *d_frequencies);
     if (d_parts->front)
         d_parts->front->read([&](front_filter& front) { members("front", front); });
     return saved;

@@ -9,6 +9,7 @@
 #include "core/adaptation/adaptation_exchange.h"
 #include "core/adaptation/adaptation_requests.h"
 #include "core/adaptation/blind_start.h"
+#include "core/adaptation/frequency_guard.h"
 #include "core/adaptation/learner.h"
 #include "core/adaptation/network_start.h"
 #include "core/adaptation/replay.h"
@@ -101,7 +102,7 @@ private:
     feature_view view_of(const std::vector<float>& samples) const;
     learner_settings training_now() const;
     std::unique_ptr<deciding_parts> parts_of(const model& learnt, learner* learns) const;
-    void restore(model& saved, deciding_parts& parts);
+    void restore(model& saved, deciding_parts& parts, frequency_guard* frequencies);
     void go_on_with(model found, const deciding_parts::found_carrier& carrier);
     void come_from(model_origin origin);
     void check_fits(const model& loaded, std::size_t training) const;
@@ -113,6 +114,11 @@ private:
     void follow_freeze();
     void reset(const std::string& why);
     void learn(const adaptation_batch& filled);
+    void pass_over(const adaptation_batch& filled);
+    bool waits() const;
+    std::unique_ptr<frequency_guard> frequencies_of(const learner* learns) const;
+    void guard_frequencies(const adaptation_batch& filled);
+    void want_received();
     void begin_with(const adaptation_batch& filled);
     void train_network(const adaptation_batch& filled);
     bool filters() const
@@ -146,7 +152,10 @@ private:
     const std::optional<blind_start> d_fresh; // unused one; none: no trials
     std::unique_ptr<start_trials> d_trials;   // null: no trials
     std::unique_ptr<learner> d_learner; // null in mode "off", and before a model is found
-    std::optional<model> d_loaded;      // in mode "off": replaces d_initial
+    std::unique_ptr<frequency_guard> d_frequencies; // of the learner's model
+    std::size_t d_unexplained = 0; // symbols in a row that nothing explains
+    std::uint64_t d_pause;         // symbols, after d_frequencies finds labels worse
+    std::optional<model> d_loaded; // in mode "off": replaces d_initial
     // Of the latest model, and of the one before, which the deciding thread may still use.
     std::unique_ptr<deciding_parts> d_parts, d_former_parts;
     std::optional<batch_recorder> d_recorder;

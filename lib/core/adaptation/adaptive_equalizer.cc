@@ -61,11 +61,11 @@ floats_of(const model& initial, std::size_t stride, const adaptation_settings& s
 }
 
 // An empty batch of the size of the queue's slots.
-adaptation_batch batch_of(std::size_t symbols, std::size_t floats, bool is_tried)
+adaptation_batch batch_of(std::size_t symbols, std::size_t floats, bool keeps_received)
 {
     adaptation_batch made;
     made.samples.resize(floats);
-    made.received.resize(is_tried ? floats : 0);
+    made.received.resize(keeps_received ? floats : 0);
     made.labels.resize(symbols);
     made.truth.resize(symbols);
     return made;
@@ -112,14 +112,15 @@ adaptive_equalizer::adaptive_equalizer(const model& initial,
                                        std::size_t dimension,
                                        const std::optional<blind_start>& trials)
     : d_settings(checked(settings)),
-      d_exchange(
-          settings.mode == adaptation_mode::off
-              ? 0
-              : queue_slots(settings.batch, floats_of(initial, stride, settings)),
-          batch_of(
-              settings.batch, floats_of(initial, stride, settings), trials.has_value()),
-          (dimension - initial.window.dimension()) / initial.window.floats_per_sample() +
-              1),
+      d_exchange(settings.mode == adaptation_mode::off
+                     ? 0
+                     : queue_slots(settings.batch, floats_of(initial, stride, settings)),
+                 batch_of(settings.batch,
+                          floats_of(initial, stride, settings),
+                          trials || dimension > initial.window.dimension()),
+                 (dimension - initial.window.dimension()) /
+                         initial.window.floats_per_sample() +
+                     1),
       d_adapter(initial,
                 stride,
                 d_settings,

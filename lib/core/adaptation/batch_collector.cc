@@ -41,8 +41,9 @@ void batch_collector::restart()
 
 bool batch_collector::is_due(std::size_t interval) const
 {
-    return d_exchange.tries || d_exchange.batches_skipped + 1 >=
-                                   std::min(d_exchange.pace.load(), interval / d_batch);
+    return d_exchange.wants_received ||
+           d_exchange.batches_skipped + 1 >=
+               std::min(d_exchange.pace.load(), interval / d_batch);
 }
 
 void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t interval)
@@ -54,7 +55,8 @@ void batch_collector::begin(const deciding_parts& by, bool learns, std::size_t i
     if (d_filling) {
         d_filling->begin(by);
         d_filling->follows = !d_gap;
-        d_filling->is_tried = d_exchange.tries;
+        d_filling->has_received =
+            d_exchange.wants_received && !d_filling->received.empty();
     }
     d_gap = !d_filling;
 }
@@ -81,7 +83,8 @@ void batch_collector::add(const feature_view& view,
                           const float* received,
                           const std::uint8_t* decided,
                           const std::uint8_t* known,
-                          bool is_unexplained)
+                          bool is_unexplained,
+                          const pause_detector* pauses)
 {
     d_symbols += view.count;
     const bool is_whole = d_position + view.count == d_batch;
@@ -89,7 +92,7 @@ void batch_collector::add(const feature_view& view,
         // Windows overlap, so this writes the last samples of the previous call again.
         const std::size_t first = d_position * view.stride;
         std::copy_n(view.data, view.floats(), d_filling->samples.begin() + first);
-        if (d_filling->is_tried)
+        if (d_filling->has_received)
             std::copy_n(received, view.floats(), d_filling->received.begin() + first);
         std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
         for (std::size_t i = 0; i < view.count; ++i) {
@@ -104,11 +107,15 @@ void batch_collector::add(const feature_view& view,
     if (!is_whole)
         return;
     ++d_exchange.since_estimate;
+    if (d_filling && !d_filling->has_truth && pauses && pauses->is_within(d_batch)) {
+        d_filling = nullptr;
+        d_gap = true;
+    }
     if (!d_filling) {
         ++d_exchange.batches_skipped;
         return;
     }
-    d_filling->finish(d_symbols);
+    d_filling->finish(d_symbols, pauses ? pauses->part() : 0);
     d_filling->apart = d_exchange.batches_skipped.exchange(0) + 1;
     d_filling->restarts = std::exchange(d_restarts, false);
     d_exchange.queue.push();

@@ -48,12 +48,14 @@ public:
      * \param view the network's windows
      * \param received the same windows as they came in
      * \param known null, or view.count labels, see is_known()
-     * \param is_unexplained adaptation_batch::is_unexplained */
+     * \param is_unexplained adaptation_batch::is_unexplained
+     * \param pauses null, or those up to the last of these symbols: what is decided in a pause is not learnt from */
     void add(const feature_view& view,
              const float* received,
              const std::uint8_t* decided,
              const std::uint8_t* known,
-             bool is_unexplained);
+             bool is_unexplained,
+             const pause_detector* pauses);
     //! Discards the batch; the next symbol begins another one.
     void leave();
     //! Discards the batch, and has learning start over: earlier batches were of another signal.

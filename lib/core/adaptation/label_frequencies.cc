@@ -14,11 +14,10 @@ constexpr std::size_t apart =
     8; // blocks, of those whose error probabilities are looked at
 constexpr std::size_t blocks = label_frequencies::window / block;
 static_assert(blocks % apart == 0);
-constexpr float deviations = 3;
 } // namespace
 
 label_frequencies::label_frequencies(const std::vector<float>& probabilities)
-    : d_probabilities(probabilities), d_counts(probabilities.size())
+    : d_counts(probabilities)
 {
 }
 
@@ -31,7 +30,7 @@ void label_frequencies::reset()
 
 void label_frequencies::start_window()
 {
-    std::fill(d_counts.begin(), d_counts.end(), 0);
+    d_counts.reset();
     d_errors.fill(0);
     d_blocks = 0;
 }
@@ -42,13 +41,13 @@ void label_frequencies::add(const label_trellis& decided,
 {
     ++d_blocks;
     for (std::size_t at = around; at < around + block; ++at) {
-        ++d_counts[labels[at]];
+        d_counts.add(labels[at]);
         if (d_blocks % apart == 0)
             add_errors(decided, at);
     }
     if (d_blocks < blocks)
         return;
-    const float now = wrong(), before = std::exchange(d_wrong_before, now);
+    const float now = d_counts.least_wrong(), before = std::exchange(d_wrong_before, now);
     d_more_noise = is_distorted ? find(std::min(now, before)) : 1;
     start_window();
 }
@@ -65,20 +64,6 @@ void label_frequencies::add_errors(const label_trellis& decided, std::size_t at)
     }
     for (std::size_t i = 0; i < factors.size(); ++i)
         d_errors[i] += 1 - 1 / (1 + others[i]);
-}
-
-// The least part of the window's labels that is wrong.
-float label_frequencies::wrong() const
-{
-    constexpr auto all = static_cast<float>(window);
-    float sum = 0;
-    for (std::size_t label = 0; label < d_counts.size(); ++label) {
-        const float p = d_probabilities[label];
-        const float found = static_cast<float>(d_counts[label]) / all;
-        sum += std::max(std::abs(found - p) - deviations * std::sqrt(p * (1 - p) / all),
-                        0.0f);
-    }
-    return sum / 2;
 }
 
 float label_frequencies::find(float wrong) const

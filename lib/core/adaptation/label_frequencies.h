@@ -7,6 +7,7 @@
 #pragma once
 
 #include "core/adaptation/label_trellis.h"
+#include "core/signal/label_counts.h"
 
 #include <array>
 #include <cstddef>
@@ -18,10 +19,7 @@ namespace gr::adann::core {
  *
  * Where a transmitter clips or its slew rate is limited, and the expected waveform lacks that, labels of one point are
  * decided as its neighbour's, which explains the samples nearly as well: residual and error probabilities show little
- * of it. But of the labels at least ½ Σ |f(m) - p(m)| are wrong, with f(m) the frequency of label m among those decided
- * and p(m) the probability that it is sent (the total variation distance; Levin, Peres, Wilmer, Markov Chains and Mixing
- * Times, 2009, Proposition 4.7). Three standard deviations of each f(m) do not count: by chance one of 16 labels is
- * further off in one window of 23.
+ * of it. But their frequencies show it: label_counts::least_wrong().
  *
  * These errors are in one direction, and those that noise makes in both: the error probabilities should be the sum. They
  * are, of single labels, found for 0, 1.5 … 6 dB more noise, and more_noise() is interpolated between these. If 6 dB do
@@ -52,13 +50,11 @@ private:
     static constexpr std::array<float, 5> factors{ 1, 1.41f, 2, 2.82f, 4 };
 
     void add_errors(const label_trellis& decided, std::size_t at);
-    float wrong() const;
     float find(float wrong) const;
     void start_window();
 
-    std::vector<float> d_probabilities;
     // Of the window.
-    std::vector<std::size_t> d_counts; // (M): labels
+    label_counts d_counts;
     std::array<float, factors.size()>
         d_errors{}; // Σ error probabilities, with each factor
     std::size_t d_blocks = 0;

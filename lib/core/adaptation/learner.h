@@ -146,6 +146,8 @@ public:
     std::size_t pace() const;
     //! The network that decides, by the guard's choice.
     const network& in_use() const;
+    //! The model as it was loaded.
+    const model& loaded() const { return d_offline; }
     const learner_status& status() const { return d_status; }
     //! Whether labels can ever be refined: with a guard and an expected waveform.
     bool can_refine() const { return d_guard && d_guard->judges(); }
@@ -159,6 +161,8 @@ public:
     {
         return d_guard ? d_guard->refined_by() : nullptr;
     }
+    //! The labels of the latest batch, refined; null where they are not.
+    const std::uint8_t* refined() const { return d_guard ? d_guard->refined() : nullptr; }
     /*! The symbol error rates that the guard estimates, of the offline, the adaptive and the
      * last good network; NaN without a guard. */
     std::array<double, 3> guard_estimates() const;

@@ -34,6 +34,10 @@ stream_decider::stream_decider(const model& signal,
       d_batches(with, batch, signal.net.outputs(), std::move(on_batch)),
       d_packets(signal.symbols, stride, signal.window.dimension(), batch)
 {
+    if (signal.waveform && stride == signal.window.stride()) {
+        d_pauses.emplace(*signal.waveform, signal.symbols, signal.window);
+        d_pauses->go_on(with.pauses.newest());
+    }
 }
 
 void stream_decider::start(deciding_parts& in_use, bool learns)
@@ -106,8 +110,14 @@ stream_decider::written stream_decider::decide(const feature_view& view,
                                 decided_posteriors,
                                 soft + all.points * d_signal.window.floats_per_sample(),
                                 kind);
-        if (seen.count == d_batches.left() && d_using->refined) // a step may save it
-            d_exchange.block_position = d_using->refined->block_position();
+        if (seen.count == d_batches.left()) { // a step may save it
+            if (d_using->refined)
+                d_exchange.block_position = d_using->refined->block_position();
+            if (d_pauses) {
+                d_exchange.pauses.writing() = d_pauses->now();
+                d_exchange.pauses.publish();
+            }
+        }
         collect(seen, known);
         if (!known_labels && d_frame) {
             d_frame->take(decided, seen.count);
@@ -142,6 +152,8 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
     d_received = view.data + (d_dimension - dimension) / 2;
     if (!d_using->front) {
         const feature_view middle{ d_received, d_stride, dimension, view.count };
+        if (d_pauses && d_learns)
+            d_pauses->add(middle);
         d_using->runs.decide(net, middle, labels, posteriors, d_batches.position());
         return { middle, acquisition_result::acquired }; // there is nothing to acquire
     }
@@ -155,11 +167,18 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
         d_batches.leave();
     d_has_level = front.has_level();
     d_using->runs.decide(net, seen, labels, posteriors, d_batches.position());
+    if (d_pauses && d_learns)
+        d_pauses->add({ d_received, d_stride, dimension, n });
     auto acquired = acquisition_result::pending;
-    if (d_exchange.frozen || !d_followed || d_bursts.is_between())
+    if (d_exchange.frozen || waits() || !d_followed || d_bursts.is_between())
         front.hold(labels, n);
     else
-        acquired = front.decided(labels, known_labels, n, d_using->runs, net);
+        acquired = front.decided(labels,
+                                 known_labels,
+                                 n,
+                                 d_using->runs,
+                                 net,
+                                 d_pauses ? d_pauses->since_quiet() : any_age);
     d_latest = front.latest();
     d_changes = front.changes();
     d_is_unexplained = front.is_unexplained();
@@ -225,7 +244,8 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     if (!d_learns)
         return d_batches.pass(view.count);
     if (d_batches.position() == 0) {
-        const bool learns = !d_exchange.frozen && d_bursts.is_inside() && d_has_level;
+        const bool learns =
+            !d_exchange.frozen && !waits() && d_bursts.is_inside() && d_has_level;
         if (learns && d_exchange.has_model) // what is older came through another channel
             d_batches.add_packet(
                 d_packets, *d_using, d_using->front ? d_learnable : any_age);
@@ -233,7 +253,12 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
     }
     if (!known_labels && d_bursts.state() == burst_state::known)
         known_labels = d_bursts.labels();
-    d_batches.add(view, d_received, d_decided.data(), known_labels, d_is_unexplained);
+    d_batches.add(view,
+                  d_received,
+                  d_decided.data(),
+                  known_labels,
+                  d_is_unexplained,
+                  d_pauses ? &*d_pauses : nullptr);
 }
 
 void stream_decider::set_known_frame(std::vector<std::uint8_t> labels)

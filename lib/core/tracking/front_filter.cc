@@ -2,6 +2,7 @@
 #include "core/tracking/front_filter.h"
 
 #include "core/common/checks.h"
+#include "core/signal/pause_detector.h"
 
 #include <algorithm>
 #include <cmath>
@@ -168,8 +169,10 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
                                          const std::uint8_t* known,
                                          std::size_t n,
                                          decider& runs,
-                                         const prepared_network& net)
+                                         const prepared_network& net,
+                                         std::size_t since_quiet)
 {
+    constexpr std::size_t edge = pause_detector::group; // may have a part of it
     const network_decider decides{ runs, net };
     d_holds = false;
     carrier_follower* const carrier = d_stream.follower();
@@ -179,7 +182,10 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
         labels = d_own.data();
     }
     const bool awaits = d_untrained;
-    if (note(labels, known, n)) {
+    const bool ends_step = note(labels, known, n);
+    if (ends_step && since_quiet < d_pace.step + edge) {
+        carrier->skip(d_stream.history, d_pace.step);
+    } else if (ends_step) {
         const float residual = d_stream.filter.bank().residual();
         carrier->search(d_stream.history,
                         d_stream.target,
@@ -192,7 +198,8 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
     }
     const std::size_t blocks = due();
     const auto found = awaits && !d_untrained ? acquire() : acquisition_result::pending;
-    if (blocks && found != acquisition_result::acquired)
+    if (blocks && found != acquisition_result::acquired &&
+        since_quiet >= block + d_stream.target.reach() + edge)
         follow(decides, blocks);
     return found;
 }

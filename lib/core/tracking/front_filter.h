@@ -146,12 +146,15 @@ public:
      * labels replace decided ones for learning; a block of known symbols needs no recovery
      * \param decides,net the network: recovery compares with decisions of the unfiltered samples,
      * and a lost filter decides its own output to learn from
+     * \param since_quiet pause_detector::since_quiet(): nothing is learnt from what may be in a pause
      * \return pending, or the result of a training sequence that ended with these symbols */
-    acquisition_result decided(const std::uint8_t* labels,
-                               const std::uint8_t* known,
-                               std::size_t n,
-                               decider& decides,
-                               const prepared_network& net);
+    acquisition_result
+    decided(const std::uint8_t* labels,
+            const std::uint8_t* known,
+            std::size_t n,
+            decider& decides,
+            const prepared_network& net,
+            std::size_t since_quiet = std::numeric_limits<std::size_t>::max());
     //! The same, but the taps learn nothing from these labels.
     void hold(const std::uint8_t* labels, std::size_t n);
     /*! After decided(), where a step has ended: its symbols and twice the waveform's reach before

@@ -14,12 +14,12 @@ BOOST_AUTO_TEST_CASE(a_restart_goes_on_to_the_bit_whatever_the_guard_did)
     settings.learning_rate = 0.01f;
     const result expected = run(initial, 0, symbols, path);
     const model last = load_model(path);
-    // The signal is away for two batches; the adapting network's decisions may look as if
+    // The input is stuck for two batches; the adapting network's decisions may look as if
     // it were, too.
     BOOST_REQUIRE(count_of(expected, event_kind::paused) >= 1u);
     BOOST_REQUIRE(count_of(expected, event_kind::resumed) >= 1u);
     BOOST_REQUIRE(count_of(expected, event_kind::rollback) >= 1u);
-    // Before and while the signal is away, after, and shortly before the rollback.
+    // Before and while it is stuck, after, and shortly before the rollback.
     for (const std::size_t stop : { 3, 21, 23, 50, 70, 110 }) {
         result found = run(initial, 0, stop * batch, path);
         found.append(run(load_model(path), stop * batch, symbols - stop * batch, path));

@@ -71,8 +71,8 @@ struct slicer_fixture {
         samples.resize(symbols + 2);
         for (auto& sample : samples)
             sample = (2.0f * (random() & 3) - 3) / std::sqrt(5.0f) + noise(random);
-        // The signal is away for a while.
-        std::fill_n(samples.begin() + 20 * batch, 2 * batch, 0.0f);
+        // The input is stuck for a while.
+        std::fill_n(samples.begin() + 20 * batch, 2 * batch, 1.0f);
         settings.mode = adaptation_mode::lockstep;
         settings.batch = batch;
         settings.learning_rate = 1;
