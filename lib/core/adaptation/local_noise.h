@@ -15,7 +15,9 @@ namespace gr::adann::core {
 /*! The power of the noise of a block of symbols, over its mean: a Wiener estimate from the powers that the block, the one
  * before and the one after show. Blocks of noise of constant power show another one by chance, and that counts for nothing;
  * bursts, fades and interference that comes and goes scatter more, and those that last are alike in neighbouring blocks.
- * Variance and covariances are learnt. */
+ * Variance and covariances are learnt.
+ *
+ * Source: S. Kay, Fundamentals of Statistical Signal Processing: Estimation Theory, 1993, chapter 12. */
 class local_noise
 {
 public:
