@@ -9,6 +9,8 @@
 namespace gr::adann::core {
 
 namespace {
+// A limit beyond this is too near to the signal's level: with an echo, data has groups of less power than the point's.
+constexpr float largest_limit = 0.35f;
 // Groups that the level is averaged over where it rises, and where it falls: over several pauses, as short as packets.
 constexpr float rising = 16, falling = 128;
 
@@ -21,7 +23,8 @@ float limit_of(const expected_waveform& waveform, const constellation& symbols)
     for (const auto point : symbols.unit_points())
         least = std::min(least, std::norm(point));
     const float noise = waveform.noise_power() / waveform.power();
-    return std::sqrt(noise * (least + noise)) / (1 + noise);
+    const float limit = std::sqrt(noise * (least + noise)) / (1 + noise);
+    return limit < largest_limit ? limit : 0;
 }
 } // namespace
 

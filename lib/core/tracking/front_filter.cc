@@ -173,6 +173,9 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
                                          std::size_t since_quiet)
 {
     constexpr std::size_t edge = pause_detector::group; // may have a part of it
+    if (d_untrained ||
+        d_recovery.state() == recovery_state::trained) // of a burst, whose ends are known
+        since_quiet = std::numeric_limits<std::size_t>::max();
     const network_decider decides{ runs, net };
     d_holds = false;
     carrier_follower* const carrier = d_stream.follower();
@@ -200,12 +203,15 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
     const auto found = awaits && !d_untrained ? acquire() : acquisition_result::pending;
     if (blocks && found != acquisition_result::acquired &&
         since_quiet >= block + d_stream.target.reach() + edge)
-        follow(decides, blocks);
+        follow(decides, blocks, since_quiet);
     return found;
 }
 
 // Updates the taps by the latest blocks; recovery tests whether the stream is still followed.
-void front_filter::follow(const network_decider& decides, std::size_t blocks)
+// A test's symbols are of a signal, too.
+void front_filter::follow(const network_decider& decides,
+                          std::size_t blocks,
+                          std::size_t since_quiet)
 {
     if (d_recovery.state() == recovery_state::trained)
         return update(blocks);
@@ -216,7 +222,9 @@ void front_filter::follow(const network_decider& decides, std::size_t blocks)
         return update(blocks);
     }
     d_recovery.resolve(d_stream, blocks, d_untrained == 0);
-    d_recovery.supervise(d_stream, decides, blocks, d_untrained == 0);
+    const std::size_t tested = judge::symbols + 2 * d_stream.target.reach();
+    if (since_quiet >= tested + pause_detector::group)
+        d_recovery.supervise(d_stream, decides, blocks, d_untrained == 0);
     update(blocks);
     d_recovery.check(d_stream);
     d_recovery.remember_or_resume(d_stream, decides, d_untrained == 0);

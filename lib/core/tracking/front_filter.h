@@ -253,7 +253,8 @@ private:
     bool is_hard() const;
     acquisition_result acquire();
     std::complex<float> leakage() const;
-    void follow(const network_decider& decides, std::size_t blocks);
+    void
+    follow(const network_decider& decides, std::size_t blocks, std::size_t since_quiet);
     void update(std::size_t blocks);
 
     tracked_stream d_stream;
