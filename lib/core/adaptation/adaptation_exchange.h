@@ -55,6 +55,10 @@ struct adaptation_exchange {
     //! Batches decided since the latest error estimate; the adapter sets it to 0.
     std::atomic<std::uint64_t> since_estimate{ 0 };
 
+    std::atomic<std::uint64_t> decided{
+        0
+    }; // symbols from start() up to the end of a batch
+
     // Written by the adapter.
     std::atomic<deciding_parts*> latest_parts{ nullptr }; // of the latest model
     //! Whether the former parts may still be in use; the deciding thread clears it.

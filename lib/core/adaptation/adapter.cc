@@ -14,7 +14,7 @@ namespace gr::adann::core {
 namespace {
 // Symbols that the model decides as it was loaded, after the guard of frequencies found that better. Learning again
 // costs some 20,000 symbols with worse labels each time.
-constexpr std::uint64_t first_pause = 1 << 17, longest_pause = 1 << 22;
+constexpr std::uint64_t first_as_loaded = 1 << 17, longest_as_loaded = 1 << 22;
 // Symbols that nothing explains, beyond which they are no pause between packets.
 constexpr std::size_t longest_gap = 1 << 16;
 } // namespace
@@ -36,7 +36,7 @@ adapter::adapter(const model& initial,
       d_origin(start ? model_origin::starting : model_origin::given),
       d_start(std::move(start)),
       d_fresh(trials),
-      d_pause(first_pause)
+      d_as_loaded(first_as_loaded)
 {
     if (adapts() && !d_start)
         d_learner = std::make_unique<learner>(initial, settings);
@@ -64,6 +64,7 @@ adapter::adapter(const model& initial,
                                                      d_exchange.pauses.writing());
         d_exchange.pauses.publish();
     }
+    want_received();
     if (d_parts->front)
         d_exchange.front.publish(d_parts->front->resting());
     d_initial.state = {};
@@ -78,7 +79,9 @@ void adapter::start()
     while (d_exchange.queue.filled_slot())
         d_exchange.queue.pop();
     d_end = 0;
-    d_exchange.learns_from = 0;
+    const std::uint64_t decided = d_exchange.decided.exchange(0),
+                        learns_from = d_exchange.learns_from;
+    d_exchange.learns_from = learns_from - std::min(decided, learns_from);
     d_exchange.wake.clear();
     d_saved = clock::now();
     d_stopping = false;
@@ -164,6 +167,13 @@ void adapter::restore(model& saved, deciding_parts& parts, frequency_guard* freq
     }
     if (frequencies && saved.state.has("state.frequencies.compares"))
         members("frequencies", *frequencies);
+    if (saved.state.has("state.as_loaded")) {
+        std::uint64_t left = 0;
+        members("as_loaded", d_as_loaded, first_as_loaded, longest_as_loaded);
+        members("left_as_loaded", left, std::uint64_t{ 0 }, longest_as_loaded);
+        members("unexplained", d_unexplained);
+        d_exchange.learns_from = d_exchange.decided + left;
+    }
     d_exchange.dropped = dropped;
     d_exchange.batches_skipped = spared;
     d_exchange.block_position = position;
@@ -196,7 +206,9 @@ void adapter::serve()
     d_end = filled->end;
     if (d_origin == model_origin::starting)
         attempt([&] { begin_with(*filled); });
-    else if (filled->by != d_parts.get()) // decided by a former model
+    else if (filled->by !=
+                 d_parts.get() || // decided by a former model, or before it started over
+             filled->end <= d_exchange.learns_from)
         ++d_exchange.dropped;
     else {
         if (filled->restarts)
@@ -206,7 +218,7 @@ void adapter::serve()
         if (d_network && filled->is_followed && !filled->is_packet &&
             d_learner->status().updates > updates)
             attempt([&] { train_network(*filled); });
-        if (d_frequencies && !d_network && !filled->is_packet)
+        if (d_frequencies && !d_network && !filled->is_packet && !d_unexplained)
             attempt([&] { guard_frequencies(*filled); });
         if (d_trials)
             attempt([&] { try_start(*filled); });
@@ -262,7 +274,7 @@ void adapter::take_requests()
     if (d_learner && asked.resets) {
         d_exchange.resets_front = true;
         d_exchange.learns_from = 0;
-        d_pause = first_pause;
+        d_as_loaded = first_as_loaded;
         attempt([this] { reset(""); });
     }
     for (const auto& path : asked.saves)
@@ -284,6 +296,7 @@ void adapter::reset(const std::string& why)
     if (d_network)
         d_network->forget();
     d_unexplained = 0;
+    d_frequencies = frequencies_of(d_learner.get());
     learner_event event = d_learner->reset();
     event.detail = why;
     share_status();
@@ -380,7 +393,7 @@ void adapter::go_on_with(model found, const deciding_parts::found_carrier& carri
     d_network = nullptr;
     d_unexplained = 0;
     d_exchange.learns_from = 0;
-    d_pause = first_pause;
+    d_as_loaded = first_as_loaded;
     d_former_parts = std::exchange(d_parts, std::move(parts));
     d_exchange.has_front = d_parts->front != nullptr;
     if (d_recorder)
@@ -481,7 +494,7 @@ void adapter::learn(const adaptation_batch& filled)
     // Its labels are decisions of noise, or of another channel.
     if (filled.is_unexplained && !filled.has_truth)
         return pass_over(filled);
-    const bool waited = waits();
+    const bool waited = is_unexplained();
     d_unexplained = 0;
     if (waited)
         report({ status(), event_kind::resumed, "" });
@@ -508,15 +521,15 @@ void adapter::learn(const adaptation_batch& filled)
         report(event);
 }
 
-bool adapter::waits() const { return d_unexplained > longest_gap; }
+bool adapter::is_unexplained() const { return d_unexplained > longest_gap; }
 
 // After a long time its signal is not known any more: its noise may have risen.
 void adapter::pass_over(const adaptation_batch& filled)
 {
-    const bool waited = waits();
+    const bool waited = is_unexplained();
     d_unexplained += filled.apart * d_settings.batch;
     share_status();
-    if (waited || !waits())
+    if (waited || !is_unexplained())
         return;
     publish();
     report(
@@ -529,6 +542,8 @@ void adapter::pass_over(const adaptation_batch& filled)
 void adapter::guard_frequencies(const adaptation_batch& filled)
 {
     const feature_view seen = view_of(filled.samples);
+    if (!all_usable(seen.data, seen.floats()) || d_exchange.front.status().bursts)
+        return; // of bursts that are trained no filter is left
     const bool is_filtered = d_parts->front != nullptr;
     const feature_view received = is_filtered ? view_of(filled.received) : seen;
     const std::uint8_t* const refined =
@@ -537,13 +552,13 @@ void adapter::guard_frequencies(const adaptation_batch& filled)
                             is_filtered && !filled.has_received ? nullptr : &received,
                             refined ? refined : filled.labels.data()))
         return;
-    d_exchange.learns_from = filled.end + d_pause;
+    d_exchange.learns_from = filled.end + d_as_loaded;
     d_exchange.resets_front = true;
     reset(
         "its labels are less equally frequent than those of the model as it was loaded, which "
         "decides the next " +
-        std::to_string(d_pause) + " symbols");
-    d_pause = std::min(2 * d_pause, longest_pause);
+        std::to_string(d_as_loaded) + " symbols");
+    d_as_loaded = std::min(2 * d_as_loaded, longest_as_loaded);
 }
 
 void adapter::want_received()
@@ -576,7 +591,7 @@ void adapter::publish()
 {
     d_parts->weights.writing().assign(d_learner->in_use());
     d_parts->weights.publish();
-    if (const refinement* const found = waits() ? nullptr : d_learner->refines())
+    if (const refinement* const found = is_unexplained() ? nullptr : d_learner->refines())
         d_parts->signal.writing().assign(*found);
     else
         d_parts->signal.writing().known = false;
@@ -594,6 +609,12 @@ model adapter::checkpoint()
     members("dropped", d_exchange.dropped);
     members("spared", d_exchange.batches_skipped);
     members("block_position", d_exchange.block_position);
+    const std::uint64_t learns_from = d_exchange.learns_from;
+    std::uint64_t left =
+        learns_from - std::min<std::uint64_t>(d_exchange.decided, learns_from);
+    members("as_loaded", d_as_loaded, first_as_loaded, longest_as_loaded);
+    members("left_as_loaded", left, std::uint64_t{ 0 }, longest_as_loaded);
+    members("unexplained", d_unexplained);
     pause_detector::found pauses = d_exchange.pauses.newest();
     members("pauses", pauses);
     if (d_frequencies)

@@ -115,7 +115,7 @@ private:
     void reset(const std::string& why);
     void learn(const adaptation_batch& filled);
     void pass_over(const adaptation_batch& filled);
-    bool waits() const;
+    bool is_unexplained() const;
     std::unique_ptr<frequency_guard> frequencies_of(const learner* learns) const;
     void guard_frequencies(const adaptation_batch& filled);
     void want_received();
@@ -154,7 +154,7 @@ private:
     std::unique_ptr<learner> d_learner; // null in mode "off", and before a model is found
     std::unique_ptr<frequency_guard> d_frequencies; // of the learner's model
     std::size_t d_unexplained = 0; // symbols in a row that nothing explains
-    std::uint64_t d_pause;         // symbols, after d_frequencies finds labels worse
+    std::uint64_t d_as_loaded;     // symbols, once d_frequencies finds labels worse
     std::optional<model> d_loaded; // in mode "off": replaces d_initial
     // Of the latest model, and of the one before, which the deciding thread may still use.
     std::unique_ptr<deciding_parts> d_parts, d_former_parts;

@@ -49,7 +49,8 @@ public:
      * \param received the same windows as they came in
      * \param known null, or view.count labels, see is_known()
      * \param is_unexplained adaptation_batch::is_unexplained
-     * \param pauses null, or those up to the last of these symbols: what is decided in a pause is not learnt from */
+     * \param pauses null, or those up to the last of these symbols: of a batch with a part of one only known labels
+     * are learnt from, if all are known */
     void add(const feature_view& view,
              const float* received,
              const std::uint8_t* decided,
@@ -65,6 +66,7 @@ public:
 
 private:
     bool is_due(std::size_t interval) const;
+    bool is_known() const;
 
     adaptation_exchange& d_exchange;
     const std::size_t d_batch, d_classes;

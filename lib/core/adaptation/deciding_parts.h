@@ -13,10 +13,12 @@
 #include "core/network/decider.h"
 #include "core/network/model.h"
 #include "core/network/prepared_network.h"
+#include "core/signal/pause_detector.h"
 #include "core/signal/soft_symbols.h"
 #include "core/tracking/front_filter.h"
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace gr::adann::core {
@@ -29,6 +31,8 @@ struct deciding_parts {
           weights(prepared_network(by.net, stride, by.formats ? &*by.formats : nullptr)),
           signal(by.waveform ? refinement(*by.waveform) : refinement())
     {
+        if (by.waveform && stride == by.window.stride())
+            pauses.emplace(*by.waveform, by.window);
         // A decider's first call allocates, which the deciding thread must not do.
         const std::size_t dimension = by.window.dimension();
         const std::vector<float> windows(dimension + stride);
@@ -61,6 +65,7 @@ struct deciding_parts {
     decider runs;
     latest_value<prepared_network> weights;
     latest_value<refinement> signal;
+    std::optional<pause_detector> pauses; //!< with an expected waveform
     //! Each may be null.
     std::unique_ptr<observed<front_filter>> front;
     found_carrier carrier;

@@ -4,6 +4,7 @@
 #include "core/tracking/belief.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 namespace gr::adann::core {
@@ -34,15 +35,19 @@ bool frequency_guard::add(const feature_view& seen,
                           const std::uint8_t* labels)
 {
     if (d_compares) {
-        if (!received) // it was collected before
-            return false;
+        if (!received || !all_usable(received->data, received->floats()))
+            return false; // a batch without these was collected before
         d_decider.decide(d_loaded, *received, d_decided.data());
+        const float own = residual(seen, labels),
+                    loaded = residual(*received, d_decided.data());
+        if (!std::isfinite(own + loaded)) // all samples are zero
+            return false;
         for (std::size_t i = 0; i < seen.count; ++i) {
             d_loaded_counts.add(d_decided[i]);
             d_alike += d_decided[i] == labels[i];
         }
-        d_residual += residual(seen, labels);
-        d_loaded_residual += residual(*received, d_decided.data());
+        d_residual += own;
+        d_loaded_residual += loaded;
     }
     for (std::size_t i = 0; i < seen.count; ++i)
         d_counts.add(labels[i]);
@@ -52,11 +57,11 @@ bool frequency_guard::add(const feature_view& seen,
     const bool is_found = d_compares && has_many_wrong && is_worse();
     if (is_found) { // all that was learnt will start over
         d_compares = false;
-        d_pause = shortest_pause;
+        d_apart = shortest;
     } else if (d_compares) {
         d_compares = false;
-        d_windows = d_pause;
-        d_pause = std::min(2 * d_pause, longest_pause);
+        d_windows = d_apart;
+        d_apart = std::min(2 * d_apart, longest);
     } else if (d_windows) {
         --d_windows;
     } else {
@@ -95,8 +100,8 @@ void frequency_guard::state(archive& members)
     members("residual", d_residual, 0.0f, 1e9f);
     members("loaded_residual", d_loaded_residual, 0.0f, 1e9f);
     members("compares", d_compares);
-    members("windows", d_windows, std::size_t{ 0 }, longest_pause);
-    members("pause", d_pause, std::size_t{ shortest_pause }, longest_pause);
+    members("windows", d_windows, std::size_t{ 0 }, longest);
+    members("apart", d_apart, std::size_t{ shortest }, longest);
 }
 
 } // namespace gr::adann::core

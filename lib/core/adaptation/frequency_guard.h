@@ -33,7 +33,7 @@ namespace gr::adann::core {
  * - their residual is not less than half of the loaded network's (judge.h): right labels of data that is not random
  *   explain the samples.
  *
- * After a comparison that they have not lost, the next one comes after 2, 4 … 64 times 8192 symbols. */
+ * After a comparison that they have not lost 2, 4 … 64 windows are skipped. */
 class frequency_guard
 {
 public:
@@ -60,7 +60,7 @@ public:
     void state(archive& members);
 
 private:
-    static constexpr std::size_t shortest_pause = 2, longest_pause = 64;
+    static constexpr std::size_t shortest = 2, longest = 64;
 
     float residual(const feature_view& windows, const std::uint8_t* labels);
     bool is_worse() const;
@@ -77,8 +77,8 @@ private:
     std::size_t d_alike = 0;                     // labels
     float d_residual = 0, d_loaded_residual = 0; // Σ of batches
     bool d_compares = false;
-    std::size_t d_windows = 0;            // until one may be followed by a comparison
-    std::size_t d_pause = shortest_pause; // windows, after the next comparison
+    std::size_t d_windows = 0;      // until one may be followed by a comparison
+    std::size_t d_apart = shortest; // windows that are skipped after the next comparison
 };
 
 } // namespace gr::adann::core

@@ -161,8 +161,11 @@ public:
     {
         return d_guard ? d_guard->refined_by() : nullptr;
     }
-    //! The labels of the latest batch, refined; null where they are not.
-    const std::uint8_t* refined() const { return d_guard ? d_guard->refined() : nullptr; }
+    //! The labels of the latest batch, refined; null where they are not, and in a pause.
+    const std::uint8_t* refined() const
+    {
+        return d_guard && !d_paused ? d_guard->refined() : nullptr;
+    }
     /*! The symbol error rates that the guard estimates, of the offline, the adaptive and the
      * last good network; NaN without a guard. */
     std::array<double, 3> guard_estimates() const;

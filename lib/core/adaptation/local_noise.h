@@ -37,6 +37,8 @@ public:
         const float far = std::clamp(d_far.mean, 0.0f, near);
         // The normal equations: all · own + 2 near · others = variance, near · own + (all + far) · others = near.
         const float determinant = all * (all + far) - 2 * near * near;
+        if (!(determinant > 0))
+            return 1;
         const float own = (variance * (all + far) - 2 * near * near) / determinant;
         const float others = near * (all - variance) / determinant;
         return std::clamp(1 + own * (powers.now - 1) +

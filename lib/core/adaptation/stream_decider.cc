@@ -34,10 +34,8 @@ stream_decider::stream_decider(const model& signal,
       d_batches(with, batch, signal.net.outputs(), std::move(on_batch)),
       d_packets(signal.symbols, stride, signal.window.dimension(), batch)
 {
-    if (signal.waveform && stride == signal.window.stride()) {
-        d_pauses.emplace(*signal.waveform, signal.symbols, signal.window);
-        d_pauses->go_on(with.pauses.newest());
-    }
+    if (in_use.pauses)
+        in_use.pauses->go_on(with.pauses.newest());
 }
 
 void stream_decider::start(deciding_parts& in_use, bool learns)
@@ -113,10 +111,11 @@ stream_decider::written stream_decider::decide(const feature_view& view,
         if (seen.count == d_batches.left()) { // a step may save it
             if (d_using->refined)
                 d_exchange.block_position = d_using->refined->block_position();
-            if (d_pauses) {
-                d_exchange.pauses.writing() = d_pauses->now();
+            if (d_using->pauses) {
+                d_exchange.pauses.writing() = d_using->pauses->now();
                 d_exchange.pauses.publish();
             }
+            d_exchange.decided = d_batches.symbols() + seen.count;
         }
         collect(seen, known);
         if (!known_labels && d_frame) {
@@ -150,10 +149,12 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
     const prepared_network& net = d_using->weights.newest();
     const std::size_t dimension = d_signal.window.dimension();
     d_received = view.data + (d_dimension - dimension) / 2;
+    pause_detector* const pauses =
+        d_using->pauses && d_learns ? &*d_using->pauses : nullptr;
     if (!d_using->front) {
         const feature_view middle{ d_received, d_stride, dimension, view.count };
-        if (d_pauses && d_learns)
-            d_pauses->add(middle);
+        if (pauses)
+            pauses->add(middle);
         d_using->runs.decide(net, middle, labels, posteriors, d_batches.position());
         return { middle, acquisition_result::acquired }; // there is nothing to acquire
     }
@@ -167,10 +168,10 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
         d_batches.leave();
     d_has_level = front.has_level();
     d_using->runs.decide(net, seen, labels, posteriors, d_batches.position());
-    if (d_pauses && d_learns)
-        d_pauses->add({ d_received, d_stride, dimension, n });
+    if (pauses)
+        pauses->add({ d_received, d_stride, dimension, n });
     auto acquired = acquisition_result::pending;
-    if (d_exchange.frozen || waits() || !d_followed || d_bursts.is_between())
+    if (d_exchange.frozen || is_as_loaded() || !d_followed || d_bursts.is_between())
         front.hold(labels, n);
     else
         acquired = front.decided(labels,
@@ -178,7 +179,7 @@ stream_decider::part stream_decider::decide_some(const feature_view& view,
                                  n,
                                  d_using->runs,
                                  net,
-                                 d_pauses ? d_pauses->since_quiet() : any_age);
+                                 pauses ? pauses->since_quiet() : any_age);
     d_latest = front.latest();
     d_changes = front.changes();
     d_is_unexplained = front.is_unexplained();
@@ -220,6 +221,8 @@ void stream_decider::adopt()
     if (d_batches.position() || d_bursts.is_within() || !latest || latest == d_using)
         return;
     d_output.leave(*d_using);
+    if (d_using->pauses && latest->pauses)
+        latest->pauses->go_on(d_using->pauses->now());
     d_using = latest;
     begin_carrier();
     d_packets.change_receiver();
@@ -245,7 +248,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
         return d_batches.pass(view.count);
     if (d_batches.position() == 0) {
         const bool learns =
-            !d_exchange.frozen && !waits() && d_bursts.is_inside() && d_has_level;
+            !d_exchange.frozen && !is_as_loaded() && d_bursts.is_inside() && d_has_level;
         if (learns && d_exchange.has_model) // what is older came through another channel
             d_batches.add_packet(
                 d_packets, *d_using, d_using->front ? d_learnable : any_age);
@@ -258,7 +261,7 @@ void stream_decider::collect(const feature_view& view, const std::uint8_t* known
                   d_decided.data(),
                   known_labels,
                   d_is_unexplained,
-                  d_pauses ? &*d_pauses : nullptr);
+                  d_using->pauses && !d_needs_known ? &*d_using->pauses : nullptr);
 }
 
 void stream_decider::set_known_frame(std::vector<std::uint8_t> labels)

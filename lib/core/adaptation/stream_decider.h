@@ -10,7 +10,6 @@
 #include "core/adaptation/burst_progress.h"
 #include "core/adaptation/decided_output.h"
 #include "core/signal/known_frame.h"
-#include "core/signal/pause_detector.h"
 
 #include <atomic>
 #include <functional>
@@ -76,7 +75,8 @@ private:
     part decide_some(const feature_view& view,
                      const std::uint8_t* known_labels,
                      float* posteriors);
-    bool waits() const { return d_batches.symbols() < d_exchange.learns_from; }
+    // Whether the model decides as it was loaded.
+    bool is_as_loaded() const { return d_batches.symbols() < d_exchange.learns_from; }
     void prepare(front_filter& front);
     void collect(const feature_view& view, const std::uint8_t* known_labels);
 
@@ -98,7 +98,6 @@ private:
     std::size_t d_learnable = 0;   // latest symbols that packets teach, as a batch ended
     hindsight d_latest;            // up to the last symbol decided
 
-    std::optional<pause_detector> d_pauses; // with an expected waveform
     decided_output d_output;
     burst_progress d_bursts;
     bool d_learns = false; // whether batches are collected

@@ -7,7 +7,6 @@
 #pragma once
 
 #include "core/files/archive.h"
-#include "core/signal/constellation.h"
 #include "core/signal/expected_waveform.h"
 #include "core/signal/windows.h"
 
@@ -16,12 +15,14 @@
 
 namespace gr::adann::core {
 
-/*! Finds pauses between packets from the power of groups of eight symbols, relative to the latest level of the signal.
+/*! Finds pauses between packets from the power of groups of eight symbols, relative to the level of the signal: the power
+ * that a fifth of the latest groups exceeds (stochastic approximation of the quantile, Robbins and Monro, Ann. Math. Stat.
+ * 22, 1951).
  *
- * Noise alone has the noise's power; of data, eight points of the least power have the least. A group is quiet below the
- * geometric mean of the two. By chance data has a quiet group, but hardly two in a row: these are a pause. Where the ratio
- * of signal to noise is so low that noise alone exceeds the limit, none is found. What lasts more than `longest` symbols is
- * no pause: the level may have dropped. */
+ * Noise alone has the model's noise power. Of data, the expected waveform of drawn labels shows the least power of a group.
+ * A group is quiet below the geometric mean of the two. By chance data has a quiet group, but hardly two in a row: these
+ * are a pause. Where the two are too near to one another, or the limit to the level, none is found. What lasts more than
+ * `longest` symbols is no pause: the level may have dropped. */
 class pause_detector
 {
 public:
@@ -43,9 +44,7 @@ public:
         void state(archive& members);
     };
 
-    pause_detector(const expected_waveform& waveform,
-                   const constellation& symbols,
-                   const window_geometry& window);
+    pause_detector(const expected_waveform& waveform, const window_geometry& window);
 
     //! Takes the next symbols. \param windows of the network, as they came in
     void add(const feature_view& windows);

@@ -16,7 +16,7 @@ constexpr std::size_t group = pause_detector::group;
 // PAM4, four equal samples a symbol, with noise of 0.1.
 struct transmitter {
     const model receiver = make_followed_receiver();
-    pause_detector pauses{ *receiver.waveform, receiver.symbols, receiver.window };
+    pause_detector pauses{ *receiver.waveform, receiver.window };
     std::mt19937 random{ 1 };
     float level = 1, noise = 0.1f;
 
@@ -81,8 +81,29 @@ BOOST_AUTO_TEST_CASE(a_level_that_has_dropped_is_no_pause_for_ever)
     level = 0.1f;
     noise = 0.01f;
     BOOST_TEST(send(pause_detector::longest, true) > 1000u);
+    send(pause_detector::longest, true);
     BOOST_TEST(send(8192, true) == 0u);
     BOOST_TEST(send(64, false) > 40u);
+}
+
+// The level falls by e in four times as many symbols.
+BOOST_AUTO_TEST_CASE(a_long_pause_is_found_as_long_as_the_level_allows)
+{
+    noise = 0.05f;
+    send(1600, true);
+    BOOST_TEST(send(pause_detector::longest, false) > 3000u);
+}
+
+// A burst of 15 dB more in a tenth of the time, as of a radar.
+BOOST_AUTO_TEST_CASE(strong_interference_makes_no_pauses)
+{
+    send(1600, true);
+    for (int i = 0; i < 10; ++i) {
+        noise = 4;
+        send(200, true);
+        noise = 0.1f;
+        BOOST_TEST(send(1800, true) == 0u);
+    }
 }
 
 BOOST_AUTO_TEST_CASE(what_lasts_longer_is_no_pause)
