@@ -107,12 +107,13 @@ def test_after_a_burst_the_filter_stays_or_does_nothing(model, received, after, 
 
 
 def test_keep_goes_on_learning(model, received):
-    """Of what comes after the burst, up to the pause."""
+    """Of what comes after the burst, up to the pause; of the first pause the level is not known yet."""
     left = 128
     starts, ends = received.tags("training_start"), received.tags("burst_end", received.sent.shape[1] - left)
     block = equalizer(model, received, after_burst="keep")
     run(received, sorted(starts + ends, key=lambda tag: tag.offset), block)
-    assert block.steps() == COUNT * (received.packets.payload // 64)
+    least = COUNT * (received.packets.payload // 64)
+    assert least <= block.steps() < least + COUNT / 2
 
 
 def test_a_false_alarm_changes_nothing(model, received):
