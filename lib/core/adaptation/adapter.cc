@@ -55,8 +55,6 @@ adapter::adapter(const model& initial,
             d_start->offer_linear();
         return;
     }
-    share_status();
-    publish();
     d_frequencies = frequencies_of(d_learner.get());
     restore(d_initial, *d_parts, d_frequencies.get());
     if (d_initial.state.has("state.pauses.level")) { // of the stream that it goes on with
@@ -64,6 +62,8 @@ adapter::adapter(const model& initial,
                                                      d_exchange.pauses.writing());
         d_exchange.pauses.publish();
     }
+    share_status();
+    publish(); // after it is known whether the signal is
     want_received();
     if (d_parts->front)
         d_exchange.front.publish(d_parts->front->resting());
