@@ -35,11 +35,11 @@ def trained(name, snr):
     return model, points, alphabet.bits_per_symbol
 
 
-def compare(model, samples, labels, names=("frozen", "ours")):
+def compare(model, samples, labels):
     """{name: (wrong (n,), lost (n,))}, and what equalize_captures returns."""
     settings = {"frozen": dict(mode="off"), "ours": dict(mode="lockstep")}
-    counted = {name: compared._Posteriors(labels, model.constellation.bits_per_symbol) for name in names}
-    received, _ = equalize_captures(model, [Capture(samples)], {name: settings[name] for name in names},
+    counted = {name: compared._Posteriors(labels, model.constellation.bits_per_symbol) for name in settings}
+    received, _ = equalize_captures(model, [Capture(samples)], settings,
                                     counted=counted, events=True)
     return {name: (each.wrong, each.lost) for name, each in counted.items()}, received
 

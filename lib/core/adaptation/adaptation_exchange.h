@@ -54,10 +54,8 @@ struct adaptation_exchange {
     std::atomic<std::size_t> block_position{ 0 };
     //! Batches decided since the latest error estimate; the adapter sets it to 0.
     std::atomic<std::uint64_t> since_estimate{ 0 };
-
-    std::atomic<std::uint64_t> decided{
-        0
-    }; // symbols from start() up to the end of a batch
+    //! Symbols from start() up to the end of a batch; start() sets it to 0.
+    std::atomic<std::uint64_t> decided{ 0 };
 
     // Written by the adapter.
     std::atomic<deciding_parts*> latest_parts{ nullptr }; // of the latest model

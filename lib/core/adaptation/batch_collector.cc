@@ -80,7 +80,7 @@ void batch_collector::add_packet(decoded_packets& packets,
 }
 
 // Whether all labels of the batch are.
-bool batch_collector::is_known() const
+bool batch_collector::is_all_known() const
 {
     const auto& truth = d_filling->truth;
     return std::find(truth.begin(), truth.end(), not_known) == truth.end();
@@ -103,7 +103,7 @@ void batch_collector::add(const feature_view& view,
             std::copy_n(received, view.floats(), d_filling->received.begin() + first);
         std::copy_n(decided, view.count, d_filling->labels.begin() + d_position);
         for (std::size_t i = 0; i < view.count; ++i) {
-            const bool is = known && core::is_known(known[i], d_classes);
+            const bool is = known && is_known(known[i], d_classes);
             d_filling->truth[d_position + i] = is ? known[i] : not_known;
             d_filling->has_truth |= is;
         }
@@ -114,7 +114,7 @@ void batch_collector::add(const feature_view& view,
     if (!is_whole)
         return;
     ++d_exchange.since_estimate;
-    if (d_filling && pauses && pauses->is_within(d_batch) && !is_known()) {
+    if (d_filling && pauses && pauses->is_within(d_batch) && !is_all_known()) {
         d_filling = nullptr;
         d_gap = true;
     }

@@ -66,7 +66,7 @@ public:
 
 private:
     bool is_due(std::size_t interval) const;
-    bool is_known() const;
+    bool is_all_known() const;
 
     adaptation_exchange& d_exchange;
     const std::size_t d_batch, d_classes;
