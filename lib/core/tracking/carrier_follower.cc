@@ -149,8 +149,10 @@ void carrier_follower::measure(sample_history& history,
     }
 }
 
+// The search's phases are those of the latest step that was measured.
 void carrier_follower::skip(const sample_history& history, std::size_t taken)
 {
+    d_selection.stop();
     for (std::size_t back = taken; back > 0; back -= step)
         d_loop.skip(history.owned(history.latest(back)));
 }

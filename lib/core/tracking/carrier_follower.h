@@ -85,7 +85,7 @@ public:
                  learning_target& target,
                  std::size_t taken,
                  bool hard);
-    //! Passes over the steps of `taken` symbols without a measurement.
+    //! Passes over the steps of `taken` symbols without a measurement, nor a search.
     void skip(const sample_history& history, std::size_t taken);
     //! \param in_use whether the stream's decisions are those of filtered samples
     void rotate_again(const sample_history& history,
