@@ -89,18 +89,29 @@ def test_labels_that_learning_loses(snr, bent):
     assert any("less equally frequent" in (each.get("detail") or "") for each in received["ours"].events)
 
 
-@pytest.mark.parametrize("name, snr, rise", [("pam4", 14, 9), ("8psk", 13, 6)])
-def test_noise_that_rises_at_once(name, snr, rise):
-    """The estimate from before is not trusted, and probabilities are no worse than the network's."""
+def with_rising_noise(name, snr, rise):
+    """What compare() returns of a link whose noise rises at once after a quarter, and the last symbols."""
     model, points, bits = trained(name, snr)
     labels = random_labels(2**17, 3, bits)
     more_noise = np.where(np.arange(labels.size * SPS) < 2**15 * SPS, 1, 10 ** (rise / 20))
     found, received = compare(model, receive(points, labels, snr, 4, more_noise=more_noise), labels)
-    later = slice(-2**14, None)
+    return found, received["ours"], slice(-2**14, None)
+
+
+def test_noise_that_labels_do_not_show():
+    """The estimate from before is not trusted, and probabilities are no worse than the network's."""
+    found, ours, later = with_rising_noise("pam4", 14, 9)
     assert found["ours"][0][later].sum() < 1.05 * found["frozen"][0][later].sum()
     assert found["ours"][1][later].mean() < found["frozen"][1][later].mean() + 0.02
-    estimate = received["ours"].estimated_ber
-    wrong = found["ours"][0][later].mean() / bits
-    assert not estimate["trustworthy"] or wrong / 3 < estimate["ber"] < 3 * wrong
-    last = received["ours"].events[-1]
-    assert last["event"] == "paused" and last["tracking"] == "lost"
+    assert not ours.estimated_ber["trustworthy"]
+    assert ours.events[-1]["event"] == "paused" and ours.events[-1]["tracking"] == "lost"
+
+
+# Bits of a symbol before, when the stream stayed lost: 1.94, -0.51 and 2.73; now 2.61, 2.06 and 3.37.
+@pytest.mark.parametrize("name, snr, rise, gained", [("8psk", 13, 6, 0.5), ("8psk", 13, 9, 2), ("16qam", 15, 6, 0.6)])
+def test_noise_that_complex_points_show(name, snr, rise, gained):
+    """Learning goes on in it: a stream that is lost for long is looked at without the filter."""
+    found, ours, later = with_rising_noise(name, snr, rise)
+    assert found["ours"][0][later].sum() < found["frozen"][0][later].sum()
+    assert found["ours"][1][later].mean() < found["frozen"][1][later].mean() - gained
+    assert ours.events[-1]["tracking"] == "following"

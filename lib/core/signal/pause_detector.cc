@@ -18,10 +18,11 @@ constexpr float of_noise = 1.6f;
 // The level is exceeded by a fifth of the groups: neither pauses nor interference change it, up to 80 and 20 % of the time.
 constexpr float exceeded = 0.2f;
 constexpr float step = 1.0f / 64; // of ln(level), a group
+constexpr float interference = 4; // times the level
+} // namespace
 
-float limit_of(const expected_waveform& waveform)
+pause_detector::powers pause_detector::powers_of(const expected_waveform& waveform)
 {
-    constexpr std::size_t group = pause_detector::group;
     const std::vector<float> drawn = waveform.drawn();
     const std::size_t floats = group * waveform.stride();
     std::vector<float> powers(drawn.size() / floats);
@@ -36,13 +37,14 @@ float limit_of(const expected_waveform& waveform)
                             (1 - exceeded) * static_cast<float>(powers.size()))] +
                         noise;
     const float limit = std::sqrt(noise * least);
-    return limit < largest_limit * level && limit > of_noise * noise ? limit / level : 0;
+    const bool finds = limit < largest_limit * level && limit > of_noise * noise;
+    return { level * static_cast<float>(group * waveform.sps()),
+             finds ? limit / level : 0 };
 }
-} // namespace
 
 pause_detector::pause_detector(const expected_waveform& waveform,
                                const window_geometry& window)
-    : d_own((window.dimension() - window.stride()) / 2), d_limit(limit_of(waveform))
+    : d_own((window.dimension() - window.stride()) / 2), d_powers(powers_of(waveform))
 {
 }
 
@@ -52,6 +54,7 @@ void pause_detector::found::state(archive& members)
     members("sum", sum, 0.0f, std::numeric_limits<float>::max());
     members("count", count, std::size_t{ 0 }, group - 1);
     members("quiet", quiet, std::size_t{ 0 }, longest);
+    members("loud", loud, std::size_t{ 0 }, loudest + group);
     members("since_quiet", since_quiet, std::size_t{ 0 }, never);
     members("since_pause", since_pause, std::size_t{ 0 }, never);
     members("part", part, 0.0, 1.0);
@@ -76,12 +79,15 @@ void pause_detector::take(float power)
 {
     if (d_now.level == 0)
         d_now.level = power;
-    const bool is_quiet = power < d_limit * d_now.level;
-    if (is_quiet && d_now.quiet == longest) { // the level now
-        d_now.quiet = 0;
+    const bool is_quiet = power < d_powers.quiet * d_now.level;
+    const bool is_loud = power > interference * std::max(d_now.level, d_powers.drawn);
+    if ((is_quiet && d_now.quiet == longest) || (is_loud && d_now.loud >= loudest)) {
+        d_now.quiet = d_now.loud = 0; // this is the level now
         d_now.level = power;
     } else {
         d_now.quiet = is_quiet ? d_now.quiet + group : 0;
+        d_now.loud =
+            is_loud ? d_now.loud + group : d_now.loud - std::min(d_now.loud, group / 8);
     }
     const bool pauses = d_now.quiet > group;
     const auto later = [](std::size_t since) {
@@ -91,7 +97,8 @@ void pause_detector::take(float power)
     d_now.since_pause = pauses ? 0 : later(d_now.since_pause);
     constexpr double weight = double{ group } / remembered;
     d_now.part += weight * ((pauses ? 1 : 0) - d_now.part);
-    d_now.level *= std::exp(step * (power > d_now.level ? 1 - exceeded : -exceeded));
+    if (!is_loud)
+        d_now.level *= std::exp(step * (power > d_now.level ? 1 - exceeded : -exceeded));
 }
 
 } // namespace gr::adann::core

@@ -22,12 +22,15 @@ namespace gr::adann::core {
  * Noise alone has the model's noise power. Of data, the expected waveform of drawn labels shows the least power of a group.
  * A group is quiet below the geometric mean of the two. By chance data has a quiet group, but hardly two in a row: these
  * are a pause. Where the two are too near to one another, or the limit to the level, none is found. What lasts more than
- * `longest` symbols is no pause: the level may have dropped. */
+ * `longest` symbols is no pause: the level may have dropped. Groups with more than four times the level, and the level of
+ * drawn labels, are interference: the signal after it would be a pause if they changed the level. They do once there are
+ * `loudest` symbols more of them than an eighth of the others. */
 class pause_detector
 {
 public:
     static constexpr std::size_t group = 8;           //!< symbols
     static constexpr std::size_t longest = 4096;      //!< symbols
+    static constexpr std::size_t loudest = 16'384;    //!< symbols
     static constexpr std::size_t remembered = 16'384; //!< symbols of part()
 
     //! What it has found up to now: with the same, another one goes on.
@@ -38,6 +41,7 @@ public:
         float sum = 0;   //!< of a group's first symbols
         std::size_t count = 0;
         std::size_t quiet = 0; //!< symbols of quiet groups in a row
+        std::size_t loud = 0;  //!< symbols of interference, less an eighth of the others
         std::size_t since_quiet = never, since_pause = never; //!< symbols
         double part = 0;                                      //!< of symbols in pauses
 
@@ -59,10 +63,15 @@ public:
     void go_on(const found& from) { d_now = from; }
 
 private:
+    // Power of a group: level of drawn labels, and largest power of a quiet one over the level.
+    struct powers {
+        float drawn, quiet;
+    };
+    static powers powers_of(const expected_waveform& waveform);
     void take(float power);
 
     const std::size_t d_own; // floats of a window before its symbol's
-    const float d_limit;     // of the power, over the level
+    const powers d_powers;
     found d_now;
 };
 

@@ -15,7 +15,7 @@ constexpr std::size_t averaged = 1024;
 // its sliders moved).
 constexpr float deviations = 7;
 // Tests of samples without the filter that are averaged at least; once they are, each eighth one is made.
-constexpr std::size_t most_unfiltered = 16, seldom = 8;
+constexpr std::size_t most_unfiltered = 64, seldom = 8;
 // Part of the labels' residual, by degrees of freedom, that a channel fitted to them does not explain if it is noise: a
 // gain of 0.8 explains a tenth. It was 0.91 to 0.95 of six streams in noise, 0.78 of one with another echo.
 constexpr float of_noise = 0.8f;

@@ -255,7 +255,8 @@ void recovery::test_noise(tracked_stream& stream)
 }
 
 /* Of complex samples, while no residual of the stream is known to be usual: at its start, and after its noise has
- * risen. Decisions that count as sure hide a slow carrier, or rotate with a wrong phase. */
+ * risen. Decisions that count as sure hide a slow carrier, or rotate with a wrong phase. And of a stream that is lost for
+ * long: so many labels may be wrong that test_noise() does not recognise the rest as right. */
 void recovery::test_unfiltered_noise(tracked_stream& stream)
 {
     const sample_history& history = stream.history;
@@ -319,7 +320,8 @@ void recovery::test(tracked_stream& stream,
     judge::verdict found = d_evidence.compare(stream, decides);
     compare_benefit(stream, found);
     test_noise(stream);
-    if (found != judge::verdict::displaced && !d_evidence.has_usual() &&
+    if (found != judge::verdict::displaced &&
+        (!d_evidence.has_usual() || d_schedule.is_long_lost()) &&
         d_noise.wants_unfiltered(stream.residual().mean))
         test_unfiltered_noise(stream);
     stream.target.set_noise_power(d_noise.power());

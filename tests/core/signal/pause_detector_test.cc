@@ -106,6 +106,34 @@ BOOST_AUTO_TEST_CASE(strong_interference_makes_no_pauses)
     }
 }
 
+// A level that had followed it would make a pause of the 3000 symbols after it.
+BOOST_AUTO_TEST_CASE(nor_does_interference_that_lasts)
+{
+    send(1600, true);
+    noise = 4;
+    send(8192, true);
+    noise = 0.1f;
+    BOOST_TEST(send(8192, true) == 0u);
+    BOOST_TEST(send(64, false) > 40u);
+}
+
+// From noise alone on, also of a signal that is 40 dB stronger than the model's; pauses have less than its noise.
+BOOST_AUTO_TEST_CASE(packets_raise_the_level)
+{
+    for (const float scale : { 1.0f, 100.0f }) {
+        transmitter other;
+        other.level = scale;
+        other.noise = 0.1f * scale;
+        other.send(8192, false);
+        for (std::size_t k = 0; k < 2 * pause_detector::loudest; k += 655) {
+            other.send(524, true);
+            other.send(131, false);
+        }
+        BOOST_TEST(other.send(524, true) < 20u);
+        BOOST_TEST(other.send(128, false) > 100u);
+    }
+}
+
 BOOST_AUTO_TEST_CASE(what_lasts_longer_is_no_pause)
 {
     send(1600, true);
