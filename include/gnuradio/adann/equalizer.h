@@ -22,7 +22,8 @@ struct front_filter_state {
         taps; //!< the earliest sample's first; none without a filter
     std::string
         state; //!< following, doubtful (after a loss), lost or trained (in a burst)
-    std::size_t memory;   //!< forgetting time constant, symbols; 0: the identity
+    std::size_t memory;   //!< forgetting time constant, symbols, or as many as remembered
+                          //!< taps were learnt from; 0: the identity
     double residual;      //!< dB, relative to the expected waveform; or NaN
     std::uint64_t resets; //!< times that the taps started over, or from a hypothesis
     std::uint64_t slips;  //!< cycle slips of the carrier that were detected and undone
@@ -77,7 +78,7 @@ struct ber_estimate {
  * adapter's thread runs at lower priority (nice +10). "lockstep": batch t + 1 is decided with
  * the weights that batch t produced, in work()'s own thread: the same result, to the bit,
  * for the same seed. "off": the network stays as it is. Once little is left to learn, one
- * batch in four is learnt from.
+ * batch in eight is learnt from.
  *
  * Front filter: a linear filter before the network follows linear changes (echoes, timing,
  * gain) within about a thousand symbols. Its front_filter_length symbols of taps bring the

@@ -32,9 +32,10 @@ namespace gr::adann::core {
  * labels with those that the network makes of the samples as they came in (label_evidence.h). What follows
  * from the residual and from a test is a table: recovery_state.h.
  *
- * Decisions are used unless the state is lost, in a pause, or where the filter makes them worse
- * (filter_benefit.h). They are while it is interrupted: a burst of noise may have passed that the taps are not changed by, and the network without them may have become far worse. What decides
- * otherwise, and when a stream goes on from when it was followed: lost_decisions.h.
+ * Decisions are used unless the state is lost, in a pause, or where the filter makes them worse (filter_benefit.h).
+ * They are while it is interrupted: a burst of noise may have passed that the taps are not changed by, and the network
+ * without them may have become far worse. What decides otherwise, and when a stream goes on from when it was followed:
+ * lost_decisions.h.
  *
  * Every other way back, but for starting over, is a hypothesis: labels for the latest symbols, from which taps and
  * carrier start. The first three are believed by one rule, label_evidence::is_believed():
