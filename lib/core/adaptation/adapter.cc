@@ -147,36 +147,41 @@ std::unique_ptr<deciding_parts> adapter::parts_of(const model& learnt,
     return parts;
 }
 
-// Restores the part of a checkpoint that is not the
-// learner's. If it throws the exchange is unchanged.
+// Restores the part of a checkpoint that is not the learner's; of another model what it starts with. If it throws the
+// exchange and this are unchanged.
 void adapter::restore(model& saved, deciding_parts& parts, frequency_guard* frequencies)
 {
-    if (saved.state.tensors.empty())
-        return;
-    archive members = archive::restoring(saved.state, "state");
-    if (parts.front && saved.state.has("state.front.taps"))
-        members("front", parts.front->resting());
-    std::uint64_t dropped = 0;
-    std::size_t spared = 0, position = d_exchange.block_position;
-    members("dropped", dropped);
-    members("spared", spared);
-    if (saved.state.has("state.block_position")) {
-        members("block_position", position, std::size_t{ 0 }, refined_stream::block - 1);
-        if (parts.refined)
-            parts.refined->continue_at(position);
+    std::uint64_t left_as_loaded = 0;
+    std::size_t as_loaded = first_as_loaded, unexplained = 0;
+    if (!saved.state.tensors.empty()) {
+        archive members = archive::restoring(saved.state, "state");
+        if (parts.front && saved.state.has("state.front.taps"))
+            members("front", parts.front->resting());
+        std::uint64_t dropped = 0;
+        std::size_t spared = 0, position = d_exchange.block_position;
+        members("dropped", dropped);
+        members("spared", spared);
+        if (saved.state.has("state.block_position")) {
+            members(
+                "block_position", position, std::size_t{ 0 }, refined_stream::block - 1);
+            if (parts.refined)
+                parts.refined->continue_at(position);
+        }
+        if (frequencies && saved.state.has("state.frequencies.compares"))
+            members("frequencies", *frequencies);
+        if (saved.state.has("state.as_loaded")) {
+            members("as_loaded", as_loaded, first_as_loaded, longest_as_loaded);
+            members(
+                "left_as_loaded", left_as_loaded, std::uint64_t{ 0 }, longest_as_loaded);
+            members("unexplained", unexplained);
+        }
+        d_exchange.dropped = dropped;
+        d_exchange.batches_skipped = spared;
+        d_exchange.block_position = position;
     }
-    if (frequencies && saved.state.has("state.frequencies.compares"))
-        members("frequencies", *frequencies);
-    if (saved.state.has("state.as_loaded")) {
-        std::uint64_t left = 0;
-        members("as_loaded", d_as_loaded, first_as_loaded, longest_as_loaded);
-        members("left_as_loaded", left, std::uint64_t{ 0 }, longest_as_loaded);
-        members("unexplained", d_unexplained);
-        d_exchange.learns_from = d_exchange.decided + left;
-    }
-    d_exchange.dropped = dropped;
-    d_exchange.batches_skipped = spared;
-    d_exchange.block_position = position;
+    d_as_loaded = as_loaded;
+    d_unexplained = unexplained;
+    d_exchange.learns_from = d_exchange.decided + left_as_loaded;
 }
 
 void adapter::run()
@@ -391,9 +396,6 @@ void adapter::go_on_with(model found, const deciding_parts::found_carrier& carri
     d_learner = std::move(learns);
     d_frequencies = std::move(frequencies);
     d_network = nullptr;
-    d_unexplained = 0;
-    d_exchange.learns_from = 0;
-    d_as_loaded = first_as_loaded;
     d_former_parts = std::exchange(d_parts, std::move(parts));
     d_exchange.has_front = d_parts->front != nullptr;
     if (d_recorder)

@@ -20,12 +20,19 @@ constexpr float faster = 6;
 constexpr std::size_t symbols_a_pace = 10'000;
 constexpr std::size_t slowest_pace = 8; // batches
 
+// Scaled to the model; without the balance of labels where these are not equally probable.
+training_settings fitted_to(const model& fits, const training_settings& training)
+{
+    training_settings settings = scaled_to(fits, training);
+    if (fits.waveform && !fits.waveform->has_equal_probabilities())
+        settings.balance = 0;
+    return settings;
+}
+
 learner_settings checked(learner_settings settings, const model& fits)
 {
     learner_settings::visit(settings, setting_checks{});
-    static_cast<training_settings&>(settings) = scaled_to(fits, settings);
-    if (fits.waveform && !fits.waveform->has_equal_probabilities())
-        settings.balance = 0; // which is of labels that are equally probable
+    static_cast<training_settings&>(settings) = fitted_to(fits, settings);
     return settings;
 }
 
@@ -254,7 +261,7 @@ learner_event learner::reset()
 
 void learner::set_training(const training_settings& training)
 {
-    const auto scaled = scaled_to(d_offline, training);
+    const auto scaled = fitted_to(d_offline, training);
     d_trainer.set(scaled);
     static_cast<training_settings&>(d_settings) = scaled;
     d_rate = *scaled.learning_rate;

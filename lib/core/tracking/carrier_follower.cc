@@ -102,11 +102,12 @@ void carrier_follower::add_ambiguity(sample_history& history, std::size_t turned
     ++d_slips;
 }
 
-// Labels were decided at another rotation.
+// Labels were decided at another rotation, and samples that are still to be decided were rotated by it.
 void carrier_follower::forget_decisions(sample_history& history)
 {
     d_selection.stop();
     history.forget_labels();
+    history.filter_again();
 }
 
 double carrier_follower::phase_now(const sample_history& history) const
@@ -215,11 +216,14 @@ std::optional<carrier_line::line> carrier_follower::check(sample_history& histor
     }
     if (!settled)
         return {};
-    d_settled.set_phase(phase_now(history));
+    // A phase that a line has confirmed goes with its time: a slip since then is still to be found.
+    const bool confirms = d_line.is_ready() || !d_line.is_usable();
+    if (confirms || !d_settled.is_by_line())
+        d_settled.set_phase(phase_now(history));
     // The frequency of a wide-band loop is too noisy to be extrapolated.
     const double other = d_line.is_usable() ? d_settled.frequency() : frequency;
     d_settled.set_frequency(d_loop.idle() ? 0 : of_line.value_or(other));
-    if (d_line.is_ready() || !d_line.is_usable())
+    if (confirms)
         d_settled.confirm();
     return {};
 }
@@ -288,7 +292,7 @@ carrier_follower::extrapolation
 carrier_follower::current(const sample_history& history) const
 {
     if (d_loop.idle())
-        return {};
+        return { phase_now(history), 0 };
     return { phase_now(history),
              d_settled.frequency() != 0 ? d_settled.frequency() : d_loop.frequency() };
 }
@@ -300,8 +304,11 @@ void carrier_follower::go_on(const sample_history& history,
 {
     reset();
     d_line.reset();
-    if (from.phase == 0 && from.frequency == 0)
+    if (from.frequency == 0) { // no carrier: a rotation that known symbols have shown
+        d_loop.add_ambiguity(from.phase);
+        d_loop.prepare(first, end);
         return;
+    }
     begin_at(from, history, first, end);
     d_settled.set_phase(from.phase);
     if (d_settled.is_by_line())

@@ -137,7 +137,7 @@ public:
     struct extrapolation {
         double phase = 0, frequency = 0; //!< radians; cycles per symbol
     };
-    //! The present one: the frequency is that of lines, or of the loop where there was none.
+    //! The present one: the frequency is that of lines, or of the loop where there was none; 0 without a carrier.
     extrapolation current(const sample_history& history) const;
     //! Goes on with this one; samples `first` to `end` are rotated again.
     void go_on(const sample_history& history,

@@ -69,7 +69,8 @@ void resumption::follow(const tracked_stream& stream)
     // A cycle slip that was corrected is no advance of the phase.
     const bool has_slipped =
         std::exchange(d_slips, stream.carrier->slips()) != stream.carrier->slips();
-    if (phase == 0 && frequency == 0)
+    d_rotation = frequency == 0 ? phase : 0;
+    if (frequency == 0)
         d_carrier.reset();
     else if (has_slipped && d_carrier.has_carrier())
         d_carrier.resume(now(stream), phase, d_carrier.frequency());
@@ -107,7 +108,7 @@ feature_view resumption::windows(tracked_stream& stream,
         rotate_back(d_filtered.re.data(),
                     d_filtered.im.data(),
                     samples,
-                    d_carrier.phase_at(now(stream)),
+                    d_carrier.phase_at(now(stream)) + d_rotation,
                     2 * M_PI * d_carrier.frequency() / static_cast<double>(window.sps()),
                     static_cast<double>(first) -
                         static_cast<double>(history.sample(history.next() - position)));
@@ -179,7 +180,7 @@ bool resumption::is_as_usual(float residual) const
 
 void resumption::resume(tracked_stream& stream)
 {
-    carrier_follower::extrapolation from;
+    carrier_follower::extrapolation from{ d_rotation, 0 };
     if (stream.carrier && d_carrier.has_carrier()) {
         const double phase = d_carrier.phase_at(now(stream)) + d_angle;
         from = { std::remainder(phase, 2 * M_PI),
@@ -203,6 +204,7 @@ void resumption::reset(const tracked_stream& stream)
     d_memory = 0;
     d_residual = 0;
     d_carrier.reset();
+    d_rotation = 0;
     d_is_signal = d_explains = d_has_gap = false;
     d_pause = 0;
 }
@@ -213,6 +215,7 @@ void resumption::state(archive& members)
     members("settled_memory", d_memory);
     members("settled_residual", d_residual, 0.0f, 1e12f);
     members("carrier", d_carrier);
+    members("rotation", d_rotation);
     members("slips", d_slips);
     members("is_signal", d_is_signal);
     members("explains", d_explains);

@@ -109,6 +109,7 @@ private:
     std::size_t d_memory = 0; // symbols that they were learnt from; 0: never
     float d_residual = 0;     // of the stream then, mean square of a sample
     remembered_carrier d_carrier;
+    double d_rotation = 0;     // without a carrier, radians
     std::uint64_t d_slips = 0; // carrier_follower::slips() then
     bool d_is_signal = false, d_explains = false, d_has_gap = false;
     std::size_t d_pause = 0; // blocks for which is_pause() stays

@@ -251,4 +251,46 @@ BOOST_DATA_TEST_CASE(an_added_rotation_changes_nothing_else,
     BOOST_TEST(link.errors_in_latest(8000, 4 - turned) < 0.01);
 }
 
+// A test that comes before the line has all of its symbols is no time to compare phases. With the phase of that test and
+// the time of the resumption, k symbols before, a slip by 2 pi f k was found: QPSK was rotated.
+BOOST_DATA_TEST_CASE(no_slip_is_found_after_a_stream_has_resumed,
+                     data::make({ 896, 960, 1024 }) *
+                         data::make({ 2.6e-4, 5.2e-4, 7.8e-4, 1.3e-3, 2e-3 }),
+                     symbols,
+                     frequency)
+{
+    turning_link link("qpsk", 4, 20'480, frequency, 0, 3);
+    link.carrier.begin(link.history, frequency, 0);
+    for (int i = 0; i < 8; ++i)
+        link.run(1024, true);
+    const std::size_t first = link.history.owned(link.history.latest(128));
+    const auto from = link.carrier.current(link.history);
+    link.history.filter_again();
+    link.carrier.go_on(link.history, first, first + link.history.sample(128), from);
+    link.run(static_cast<std::size_t>(symbols), true);
+    for (int i = 0; i < 4; ++i)
+        link.run(1024, true);
+    BOOST_TEST(link.carrier.slips() == 0u);
+    BOOST_TEST(link.errors_in_latest(4096) == 0);
+}
+
+// By a right angle, without a carrier: that of the samples that are decided next, too.
+BOOST_AUTO_TEST_CASE(a_known_rotation_stays_when_a_stream_resumes)
+{
+    turning_link link("qpsk", 4, 8192, 0, 0, 3);
+    link.run(1024, true);
+    link.carrier.add_ambiguity(link.history, 1);
+    const auto from = link.carrier.current(link.history);
+    BOOST_TEST(from.phase == M_PI / 2, boost::test_tools::tolerance(1e-6));
+    BOOST_TEST(from.frequency == 0);
+    link.run(1024, true);
+    BOOST_TEST(link.errors_in_latest(1024, 1) == 1);
+    BOOST_TEST(link.errors_in_latest(1024, 3) == 0);
+    link.history.filter_again();
+    link.carrier.go_on(link.history, 0, 0, from);
+    link.run(1024, true);
+    BOOST_TEST(link.carrier.loop().idle());
+    BOOST_TEST(link.errors_in_latest(1024, 3) == 0);
+}
+
 BOOST_AUTO_TEST_SUITE_END()
