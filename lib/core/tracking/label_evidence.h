@@ -32,9 +32,8 @@ public:
                    std::shared_ptr<const expected_waveform> waveform,
                    const constellation& alphabet);
 
-    //! Symbols that are decided without the filter: judge::symbols and the waveform's reach on each side.
-    std::size_t size() const { return d_unfiltered.size(); }
-    //! Their labels, by the latest compare().
+    //! Labels that the network decides without the filter, by the latest compare(): of judge::symbols and the waveform's
+    //! reach on each side.
     const std::vector<std::uint8_t>& unfiltered() const { return d_unfiltered; }
 
     //! Decides the latest symbols without the filter, and compares the stream's labels with these. A fit of the

@@ -165,18 +165,25 @@ void recovery::resolve(tracked_stream& stream, std::size_t blocks, bool may_star
         ++d_changes;
     } else {
         const std::size_t turns = d_symmetries.size();
-        const std::size_t latest = std::min(history.known(), blind_search::symbols);
-        const hypothesis proposed{ hypothesis::source::present,
-                                   history.symbols().decided(history.next() - latest),
-                                   latest,
-                                   {} };
         if (!may_start ||
-            !start(stream, proposed, { by.later, (turns - by.turned) % turns }))
+            !start_from_present(stream, { by.later, (turns - by.turned) % turns }))
             return;
-        forget_loss();
-        apply(recovery_event::settles);
     }
     d_channel.reset();
+}
+
+bool recovery::start_from_present(tracked_stream& stream, displacement by)
+{
+    const sample_history& history = stream.history;
+    const std::size_t n = std::min(history.known(), blind_search::symbols);
+    const hypothesis proposed{
+        hypothesis::source::present, history.symbols().decided(history.next() - n), n, {}
+    };
+    if (!start(stream, proposed, by))
+        return false;
+    forget_loss();
+    apply(recovery_event::settles);
+    return true;
 }
 
 void recovery::supervise(tracked_stream& stream,
@@ -498,18 +505,9 @@ recovery::outcome recovery::settle(tracked_stream& stream, bool may_start)
         // Some of the labels may still be from before it found back: it has to be seen twice.
         if (!(std::exchange(d_displaced, by) == by))
             return outcome::open;
-        if (!by.none()) {
-            const std::size_t n = std::min(history.known(), blind_search::symbols);
-            const hypothesis proposed{ hypothesis::source::present,
-                                       history.symbols().decided(history.next() - n),
-                                       n,
-                                       {} };
-            if (!may_start || !start(stream, proposed, by))
-                return outcome::open;
-            forget_loss();
-            apply(recovery_event::settles);
-            return outcome::started;
-        }
+        if (!by.none())
+            return may_start && start_from_present(stream, by) ? outcome::started
+                                                               : outcome::open;
     }
     d_channel.remember(d_evidence.channel());
     if (d_evidence.confirm() && !d_level.has_unusual_power(stream))

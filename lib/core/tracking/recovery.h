@@ -174,6 +174,8 @@ private:
     bool propose_blindly(tracked_stream& stream, bool may_start);
     bool
     start(tracked_stream& stream, const hypothesis& proposed, const displacement& by);
+    //! From its own decisions, which are late or rotated by this; it is found then.
+    bool start_from_present(tracked_stream& stream, displacement by);
     void start_from(tracked_stream& stream, const carrier_line::line& found);
     void start_over(tracked_stream& stream);
     displacement displaced(const tracked_stream& stream) const;

@@ -62,6 +62,21 @@ BOOST_AUTO_TEST_CASE(tells_of_a_pause_once_and_of_its_end_once)
     BOOST_TEST(learns.status().rejected() == 6u);
 }
 
+// Labels that are not equally probable have no balance, whatever is set later.
+BOOST_AUTO_TEST_CASE(balances_equally_probable_labels_only)
+{
+    model shaped = make_followed_receiver();
+    shaped.waveform->set_probabilities({ 0.1f, 0.4f, 0.1f, 0.4f });
+    learner learns(shaped, {}), equal(make_followed_receiver(), {});
+    BOOST_TEST(learns.settings().balance == 0);
+    const training_settings now;
+    BOOST_TEST(now.balance > 0);
+    learns.set_training(now);
+    equal.set_training(now);
+    BOOST_TEST(learns.settings().balance == 0);
+    BOOST_TEST(equal.settings().balance == now.balance);
+}
+
 BOOST_AUTO_TEST_CASE(loses_to_a_bad_sample_its_batch_alone)
 {
     const auto spoilt = [&](learner& learns) {

@@ -272,6 +272,48 @@ BOOST_AUTO_TEST_CASE(what_does_not_fit_is_refused_and_changes_nothing)
     refused("but the optimizer is set to", std::nullopt);
 }
 
+// And another model, at run time too, begins anew.
+BOOST_AUTO_TEST_CASE(a_checkpoint_of_a_network_that_decided_as_it_was_loaded_goes_on_so)
+{
+    adaptive_equalizer equalizer(initial, 4, settings, listener());
+    equalizer.start();
+    decisions found;
+    decide(equalizer, 0, 5, found);
+    const auto saved = [&](std::size_t batch) { // decided before, which hands over
+        decide(equalizer, batch, batch + 1, found);
+        came.clear();
+        equalizer.request_save(path);
+        came.wait();
+        return load_model(path);
+    };
+    const auto state = [](model& from, const char* name) {
+        std::uint64_t value = 0;
+        archive::restoring(from.state, "state")(name, value);
+        return value;
+    };
+    model before = saved(5);
+    BOOST_TEST(state(before, "left_as_loaded") == 0u);
+    auto& all = before.state.tensors;
+    const auto changed = [](const auto& each) {
+        return each.name == "state.left_as_loaded" || each.name == "state.unexplained";
+    };
+    all.erase(std::remove_if(all.begin(), all.end(), changed), all.end());
+    archive members = archive::saving(before.state, "state");
+    std::uint64_t left = 100'000, unexplained = 9000;
+    members("left_as_loaded", left);
+    members("unexplained", unexplained);
+    save_model(path, before);
+    BOOST_TEST(load(equalizer) == "loaded");
+    model after = saved(6);
+    BOOST_TEST(state(after, "left_as_loaded") == left - batch);
+    BOOST_TEST(state(after, "unexplained") == unexplained);
+    save_model(path, other);
+    BOOST_TEST(load(equalizer) == "loaded");
+    model anew = saved(7);
+    BOOST_TEST(state(anew, "left_as_loaded") == 0u);
+    BOOST_TEST(state(anew, "unexplained") == 0u);
+}
+
 BOOST_AUTO_TEST_CASE(what_is_damaged_at_its_end_changes_no_counter)
 {
     adaptive_equalizer equalizer(initial, 4, settings, listener());
