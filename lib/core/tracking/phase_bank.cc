@@ -160,10 +160,12 @@ double phase_bank::probability_beyond(double radians) const
 
 // Whether the best loop, except that of zero phase, leads another by this log-likelihood ratio. For
 // Gaussian errors of variance s² over n steps it is n (e² - s²) / 2s², with the mean square error
-// e² of the other loop and that of the best one as s².
+// e² of the other loop and that of the best one as s². The averages are of fewer steps at the start: with n as later,
+// 16APSK with a third of its decisions wrong left the loop of zero phase in one of 40 streams that stand still, for good.
 bool phase_bank::leads(float ratio, std::size_t of) const
 {
-    constexpr float n = 1 / (1 - score_keep);
+    const auto measured = static_cast<float>(d_measured_in_all);
+    const float n = (1 - std::pow(score_keep, measured)) / (1 - score_keep);
     return (1 + 2 * ratio / n) * d_loops[best_of(1)].score < d_loops[of].score;
 }
 
