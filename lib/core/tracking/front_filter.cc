@@ -186,7 +186,7 @@ acquisition_result front_filter::decided(const std::uint8_t* labels,
     }
     const bool awaits = d_untrained;
     const bool ends_step = note(labels, known, n);
-    if (ends_step && since_quiet < d_pace.step + d_stream.target.reach() + edge) {
+    if (ends_step && since_quiet < d_pace.step + edge) {
         carrier->skip(d_stream.history, d_pace.step);
     } else if (ends_step) {
         const float residual = d_stream.filter.bank().residual();
