@@ -14,7 +14,8 @@ constexpr std::size_t averaged = 1024;
 // With two, a noisy stream whose taps made points of it was taken for a followed one (examples/coded_live.grc, while
 // its sliders moved).
 constexpr float deviations = 7;
-// Tests of samples without the filter that are averaged at least; once they are, each eighth one is made.
+// Tests of samples without the filter that are averaged at least; once they are, each eighth one is made. By 16 of them
+// 8PSK was not seen at a signal-to-noise ratio of 4 dB, by 64 it is.
 constexpr std::size_t most_unfiltered = 64, seldom = 8;
 // Part of the labels' residual, by degrees of freedom, that a channel fitted to them does not explain if it is noise: a
 // gain of 0.8 explains a tenth. It was 0.91 to 0.95 of six streams in noise, 0.78 of one with another echo.
